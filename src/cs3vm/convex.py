@@ -1,0 +1,184 @@
+r"""The convex core: an SVM in which some unlabelled rows are held on a side.
+
+.. math:: \min_{w,b}\ \tfrac12\|w\|^2 + \sum_i C_i\max\{0, 1-y_i(w^\top x_i+b)\}
+          \quad\text{s.t.}\quad \sigma_j(w^\top u_j+b)\ge\varepsilon
+
+With no held row this is P1. Solved by a primal-dual interior-point method whose linear system has only
+d+1 unknowns; any multipliers it ends with give a lower bound that holds in floating point.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from .intercept import FloatArray
+from .problem import Problem
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+class ConvexSolution(NamedTuple):
+    """A plane, its multipliers (labelled rows; held rows, signed by their side) and a valid lower bound."""
+
+    w: FloatArray
+    b: float
+    alpha: FloatArray
+    beta: FloatArray
+    bound: float
+
+
+def solve_convex(problem: Problem, side: NDArray[np.int8] | None = None) -> ConvexSolution:
+    """Solve the SVM with the given sides held (default: the problem's fixed ones).
+
+    Held rows enter lazily: most of them are never active.
+    """
+    side = problem.side if side is None else side
+    held = np.flatnonzero(side)
+    rows = np.zeros(0, dtype=np.intp)
+    for _ in range(30):
+        w, b, alpha, beta = _interior_point(problem, rows, side)
+        signed = side[held] * problem.scores(w, b)[held] - problem.side_margin
+        scale = 1.0 + float(np.abs(signed).max(initial=0.0))
+        violated = held[signed < -1e-9 * scale]
+        new = np.setdiff1d(violated, rows, assume_unique=True)
+        if len(new) == 0:
+            break
+        worst_first = np.argsort((side * problem.scores(w, b))[new])
+        rows = np.append(rows, new[worst_first[: 60 + 3 * problem.d]])
+    full_beta = np.zeros(problem.m)
+    full_beta[rows] = side[rows] * beta
+    bound = dual_bound(problem, alpha, full_beta, problem.svm_value(w, b))
+    return ConvexSolution(w, b, alpha, full_beta, bound)
+
+
+def dual_bound(problem: Problem, alpha: FloatArray, beta: FloatArray, upper: float) -> float:
+    """A lower bound on ``½‖w‖² + Σ Cᵢ·hinge`` over the held sides, valid in floating point.
+
+    ``alpha`` are multipliers of the labelled rows, ``beta`` those of held rows, signed by their side.
+    ``D = Σα + εΣ|β| - ½‖Σ c x‖² - B·|Σ c| - r`` is valid where the value is at most ``upper``: B bounds
+    ``|b|`` there and r the rounding. The smaller of D and ``upper`` is therefore valid everywhere.
+    """
+    alpha = np.clip(alpha, 0.0, problem.C)
+    support = np.flatnonzero(beta)
+    labelled, held = alpha * problem.y, beta[support]
+    w = labelled @ problem.X + held @ problem.U[support]
+    linear = float(alpha.sum()) + problem.side_margin * float(np.abs(held).sum())
+    imbalance = abs(float(labelled.sum() + held.sum()))
+    B = problem.intercept_bound(upper)
+    norms = np.linalg.norm(problem.X, axis=1), np.linalg.norm(problem.U[support], axis=1)
+    mass = float(alpha.sum() + np.abs(held).sum())
+    reach = float(alpha @ norms[0] + np.abs(held) @ norms[1])
+    size = float(np.sqrt(w @ w))
+    p = (int(np.count_nonzero(alpha)) + len(support) + problem.d + 4) * UNIT_ROUNDOFF
+    rounding = p / (1.0 - p) * (linear + size * size + size * reach + B * mass)
+    return min(linear - 0.5 * size * size - B * imbalance - rounding, upper)
+
+
+def _interior_point(
+    problem: Problem, rows: NDArray[np.intp], side: NDArray[np.int8]
+) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+    points, rotation = _reduce_columns(np.vstack([problem.X, problem.U[rows]]))
+    sigma = np.append(problem.y, side[rows].astype(float))
+    A = np.column_stack([points, np.ones(len(points))]) * sigma[:, None]
+    p = np.append(np.ones(problem.n), np.full(len(rows), problem.side_margin))
+    v, alpha = InteriorPoint(A, p, problem.C).solve()
+    w = v[:-1] if rotation is None else rotation @ v[:-1]
+    return w, float(v[-1]), alpha[: problem.n], alpha[problem.n :]
+
+
+class InteriorPoint:
+    """Mehrotra's predictor-corrector for ``min ½‖w‖² + Σ Cᵢξᵢ``, ``A·(w, b) + ξ - s = p``, ``ξ, s ≥ 0``.
+
+    The first rows have a slack ξ at price C, the others are hard. Multipliers: α of the rows, ν = C - α
+    of the slacks.
+    """
+
+    def __init__(self, A: FloatArray, p: FloatArray, C: FloatArray) -> None:
+        self.A, self.p, self.C, self.n = A, p, C, len(C)
+        self.ridge = np.ones(A.shape[1])
+        self.ridge[-1] = 0.0  # the intercept is not penalised
+        self.v = np.zeros(A.shape[1])
+        self.s, self.xi = np.ones(len(A)), np.ones(self.n)
+        self.alpha = np.append(0.5 * C, np.full(len(A) - self.n, 0.5 * C.mean()))
+        self.nu = 0.5 * C  # carried along: C - alpha would cancel near the bound
+
+    def solve(self, tolerance: float = 1e-11) -> tuple[FloatArray, FloatArray]:
+        """Iterate to the tolerance, or to the best point that rounding allows."""
+        best = (np.inf, self.v, self.alpha)
+        with np.errstate(all="ignore"):
+            for _ in range(120):
+                error = self._residuals()
+                if error < best[0]:
+                    best = (error, self.v, self.alpha)
+                if not error > tolerance * (1.0 + float(self.C.sum())) or not self._advance():
+                    break
+        return best[1], best[2]
+
+    def _residuals(self) -> float:
+        self.dual = self.ridge * self.v - self.alpha @ self.A
+        self.primal = self.A @ self.v - self.s - self.p
+        self.primal[: self.n] += self.xi
+        gap = float(self.alpha @ self.s + self.nu @ self.xi)
+        self.mu = gap / (len(self.s) + self.n)
+        return gap + float(np.abs(self.dual).max()) + float(np.abs(self.primal).max())
+
+    def _advance(self) -> bool:
+        """One predictor and one corrector step on the same factorisation; False when stuck."""
+        self.ratio = self.s / self.alpha
+        self.ratio[: self.n] += self.xi / self.nu
+        theta = 1.0 / self.ratio
+        system = _factor((self.A * theta[:, None]).T @ self.A + np.diag(self.ridge))
+        if system is None:
+            return False
+        _, da, ds, dx = self._direction(system, -self.alpha * self.s, -self.nu * self.xi)
+        t = self._longest(da, ds, dx)
+        ahead = (self.alpha + t * da) @ (self.s + t * ds)
+        ahead += (self.nu - t * da[: self.n]) @ (self.xi + t * dx)
+        centre = self.mu * min(1.0, float(ahead) / (self.mu * (len(self.s) + self.n))) ** 3
+        rs = centre - self.alpha * self.s - da * ds
+        rx = centre - self.nu * self.xi + da[: self.n] * dx
+        dv, da, ds, dx = self._direction(system, rs, rx)
+        t = 0.995 * self._longest(da, ds, dx)
+        if not (np.isfinite(dv).all() and np.isfinite(t) and t > 1e-12):
+            return False
+        self.v, self.alpha, self.nu = self.v + t * dv, self.alpha + t * da, self.nu - t * da[: self.n]
+        self.s, self.xi = self.s + t * ds, self.xi + t * dx
+        return True
+
+    def _direction(
+        self, system: tuple[FloatArray, bool], rs: FloatArray, rx: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        q = rs / self.alpha - self.primal
+        q[: self.n] -= rx / self.nu
+        dv = cho_solve(system, (q / self.ratio) @ self.A - self.dual, check_finite=False)
+        da = (q - self.A @ dv) / self.ratio
+        return dv, da, (rs - self.s * da) / self.alpha, (rx + self.xi * da[: self.n]) / self.nu
+
+    def _longest(self, da: FloatArray, ds: FloatArray, dx: FloatArray) -> float:
+        """The longest step, up to 1, that keeps α, ν, s and ξ non-negative."""
+        value = np.concatenate([self.alpha, self.nu, self.s, self.xi])
+        change = np.concatenate([da, -da[: self.n], ds, dx])
+        falling = change < 0
+        return float(np.min(-value[falling] / change[falling], initial=1.0))
+
+
+def _reduce_columns(points: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """Rotate into the span of the rows where there are fewer rows than columns: w lies in it."""
+    if points.shape[0] >= points.shape[1]:
+        return points, None
+    rotation, triangle = np.linalg.qr(points.T)
+    return np.ascontiguousarray(triangle.T), rotation
+
+
+def _factor(matrix: FloatArray) -> tuple[FloatArray, bool] | None:
+    scale = float(np.trace(matrix)) / len(matrix)
+    for jitter in (0.0, 1e-14, 1e-11, 1e-8):
+        try:
+            return cho_factor(matrix + jitter * scale * np.eye(len(matrix)), check_finite=False)  # type: ignore[no-any-return]
+        except LinAlgError:
+            continue
+    return None

@@ -1,0 +1,157 @@
+"""What every method and solver returns: an answer that carries its problem and checks itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .intercept import FloatArray
+from .problem import Problem
+
+#: The default relative gap below which an answer is called optimal.
+DEFAULT_GAP = 1e-6
+
+
+class Status(Enum):
+    """How a run ended."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"  #: a heuristic's answer
+    TIME_LIMIT = "time limit"
+    NODE_LIMIT = "node limit"
+    INTERRUPTED = "interrupted"
+    CUTOFF = "cutoff"  #: proven: no point below the cutoff
+    INFEASIBLE = "infeasible"  #: only with side_margin > 0 or conflicting sides
+
+
+class TracePoint(NamedTuple):
+    """Progress at one moment; also what a callback receives."""
+
+    seconds: float
+    incumbent: float
+    bound: float
+    nodes: int
+
+
+Trace = tuple[TracePoint, ...]
+Callback = Callable[[TracePoint], None]
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One step of a re-clustering method (P4), of the fixing phase (P5), or the final solve (P6)."""
+
+    phase: str
+    status: Status
+    value: float  #: objective of the subproblem's answer
+    bound: float  #: the subproblem's lower bound
+    objective: float  #: the true objective on the points, with the best intercept
+    seconds: float
+    big_m: float | None = None
+    clusters: int | None = None  #: k^t, all clusters
+    active: int | None = None
+    discarded: int | None = None
+    reactivated: int | None = None
+    cut: int | None = None
+    point: int | None = None  #: the point s of P5
+    fixed: bool | None = None  #: whether P5 proved its side
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A hyperplane, the sides of the unlabelled rows, and how good they are proven to be.
+
+    The objective is recomputed from the data by the problem, never taken from a backend, and the lower
+    bound is always a number: at worst that of the SVM, at the very least 0.
+    """
+
+    problem: Problem
+    status: Status
+    coef: FloatArray | None = None
+    intercept: float = float("nan")
+    z: NDArray[np.int8] | None = None
+    lower_bound: float = 0.0
+    seconds: float = 0.0
+    n_nodes: int = 0
+    iterations: tuple[Iteration, ...] = ()
+    trace: Trace = ()
+    extras: dict[str, Any] = field(default_factory=dict)
+    objective: float = field(init=False, default=float("inf"))
+
+    def __post_init__(self) -> None:
+        if self.coef is not None and self.z is not None:
+            value = self.problem.objective(self.coef, self.intercept, self.z)
+            object.__setattr__(self, "objective", value)
+        object.__setattr__(self, "lower_bound", float(min(self.lower_bound, self.objective)))
+
+    @property
+    def found(self) -> bool:
+        """Whether there is an answer at all."""
+        return self.coef is not None
+
+    @property
+    def gap(self) -> float:
+        """``(objective - lower_bound) / max(|objective|, 1e-10)``."""
+        if not self.found:
+            return float("inf")
+        return (self.objective - self.lower_bound) / max(abs(self.objective), 1e-10)
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the answer is proven optimal to the gap that was asked for."""
+        return self.status is Status.OPTIMAL
+
+    @property
+    def count(self) -> float:
+        """Weight of the unlabelled rows on the positive side."""
+        return float("nan") if self.z is None else self.problem.count(self.z)
+
+    @property
+    def eta(self) -> tuple[float, float]:
+        """(η₁, η₂): shortfall and excess of the count."""
+        return (float("nan"),) * 2 if self.z is None else self.problem.eta(self.z)
+
+    @property
+    def violation(self) -> float:
+        """How far the worst unlabelled row lies on the wrong side; of the order of rounding."""
+        if self.coef is None or self.z is None:
+            return float("nan")
+        return self.problem.violation(self.coef, self.intercept, self.z)
+
+    @property
+    def on_plane(self) -> int:
+        """Number of unlabelled rows on the hyperplane, which the model may count on either side."""
+        if self.coef is None:
+            return 0
+        return int(self.problem.on_plane(self.coef, self.intercept).sum())
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the answer is no better than ``w = 0``: the data then say nothing."""
+        trivial = self.problem.trivial
+        return self.found and trivial is not None and self.objective >= trivial.cost * (1 - 1e-9)
+
+    def __repr__(self) -> str:
+        if not self.found:
+            return f"Result(status={self.status.value!r}, no point, lower_bound={self.lower_bound:.6g})"
+        return (
+            f"Result(status={self.status.value!r}, objective={self.objective:.6g}, "
+            f"lower_bound={self.lower_bound:.6g}, gap={self.gap:.3g}, "
+            f"count={self.count:g} of {self.problem.n_positive:g}, on_plane={self.on_plane}, "
+            f"seconds={self.seconds:.2f})"
+        )
+
+
+def answer(problem: Problem, w: FloatArray, status: Status, **fields: Any) -> Result | None:
+    """The result for this ``w`` with its best intercept and sides; None if the fixed sides allow none."""
+    best = problem.best_intercept(w)
+    if best is None:
+        return None
+    if not best.exact:
+        fields.setdefault("extras", {})["inexact_subset_sum"] = True
+    return Result(problem, status, np.asarray(w, dtype=float), best.b, best.z, **fields)
