@@ -1,0 +1,134 @@
+"""Side by side: what the plain SVM, the top-τ rule and the model say about the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from .result import Result
+
+#: The baselines of every summary and the names they are shown under.
+BASELINES = {"svm": "SVM", "top_tau": "SVM + top-τ"}
+
+
+class CS3VMWarning(UserWarning):
+    """The fit succeeded, but its answer says less about the data than it seems to."""
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """One method's answer to the problem."""
+
+    method: str
+    count: float
+    n_positive: float
+    on_plane: int
+    objective: float
+    lower_bound: float
+    gap: float
+    status: str
+    seconds: float
+
+    @classmethod
+    def of(cls, method: str, result: Result) -> SummaryRow:
+        """The row of a result."""
+        return cls(
+            method=method,
+            count=result.count,
+            n_positive=result.problem.n_positive,
+            on_plane=result.on_plane,
+            objective=result.objective,
+            lower_bound=result.lower_bound,
+            gap=result.gap,
+            status=result.status.value,
+            seconds=result.seconds,
+        )
+
+    def cells(self) -> dict[str, str]:
+        """Column names and formatted values, for any kind of table."""
+        return {
+            "method": self.method,
+            "positives": f"{self.count:g} of {self.n_positive:g}",
+            "on plane": str(self.on_plane),
+            "objective": f"{self.objective:.6g}",
+            "bound": f"{self.lower_bound:.6g}",
+            "gap": f"{100 * self.gap:.2f} %",
+            "status": self.status,
+            "seconds": f"{self.seconds:.2f}",
+        }
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A table of methods and notes on what to beware of; ``print`` it, or take ``rows`` and ``notes``."""
+
+    rows: tuple[SummaryRow, ...]
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        table = format_table([row.cells() for row in self.rows])
+        return "\n".join([table, *(f"! {note}" for note in self.notes)])
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(row) for row in self.rows])
+
+
+def summarize(result: Result, method: str) -> Summary:
+    """Put the result beside the baselines, which are solved here: both are convex and fast."""
+    from .solve import solve
+
+    rows = []
+    if result.problem.m:
+        rows = [
+            SummaryRow.of(title, solve(result.problem, name))
+            for name, title in BASELINES.items()
+            if name != method
+        ]
+    rows.append(SummaryRow.of(BASELINES.get(method, f"CS³VM ({method})"), result))
+    return Summary(tuple(rows), tuple(notes_on(result)))
+
+
+def notes_on(result: Result) -> list[str]:
+    """What a user should know before trusting the answer."""
+    notes, y = warnings_about(result), result.problem.y
+    if np.all(y == y[0]):
+        sign = "positive" if y[0] > 0 else "negative"
+        notes.append(f"all labels are of one class (the {sign} one): only the total speaks for the other")
+    return notes
+
+
+def warnings_about(result: Result) -> list[str]:
+    """The notes that are worth a warning: the answer says less than it seems to."""
+    problem, notes = result.problem, []
+    if result.is_trivial:
+        notes.append(
+            "the answer is no better than the trivial one, which ignores the features (w = 0): these labels "
+            "and this total say nothing about the rows. Add labels, or increase C"
+        )
+    if result.on_plane > problem.d + 1:
+        notes.append(
+            f"{result.on_plane} of {problem.m} unlabelled rows lie on the hyperplane, more than d + 1 = "
+            f"{problem.d + 1}: the model may count each of them on either side, so their "
+            "labels are arbitrary. Discrete features do this; options={'side_margin': 0.1} forbids it"
+        )
+    return notes
+
+
+def format_table(rows: Sequence[dict[str, str]]) -> str:
+    """Plain text, numbers to the right, text to the left."""
+    header = list(rows[0])
+    width = {name: max(len(name), *(len(row[name]) for row in rows)) for name in header}
+    left = {"method", "status"}
+
+    def line(cells: dict[str, str]) -> str:
+        padded = (c.ljust(width[n]) if n in left else c.rjust(width[n]) for n, c in cells.items())
+        return "  ".join(padded).rstrip()
+
+    rule = "  ".join("-" * width[name] for name in header)
+    return "\n".join([line({name: name for name in header}), rule, *(line(row) for row in rows)])
