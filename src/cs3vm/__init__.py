@@ -1,7 +1,32 @@
 """Classification with few, biased labels and a known total of positives."""
 
+from importlib import import_module
+from typing import Any
+
 from .problem import Problem
 from .result import Result, Status
+from .solve import solve
+from .solvers import available_solvers
 
-__all__ = ["Problem", "Result", "Status"]
+__all__ = [
+    "CS3VMClassifier",
+    "LabeledKFold",
+    "Problem",
+    "Result",
+    "Status",
+    "available_solvers",
+    "solve",
+]
 __version__ = "0.1.0"
+
+_LAZY = {"CS3VMClassifier": "estimator", "LabeledKFold": "model_selection"}  # these load scikit-learn
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -255,7 +255,9 @@ def _positive_vector(value: Any, length: int, name: str) -> FloatArray:
         if length == 0 and not float(np.asarray(value)) > 0:
             raise InvalidProblemError(f"{name} must be positive, got {value}")
     if array.shape != (length,):
-        raise InvalidProblemError(f"{name} must be a scalar or one value per row ({length}), got {array.shape}")
+        raise InvalidProblemError(
+            f"{name} must be a scalar or one value per row ({length}), got shape {array.shape}"
+        )
     wrong = ~(np.isfinite(array) & (array > 0))
     if wrong.any():
         row = int(np.argmax(wrong))

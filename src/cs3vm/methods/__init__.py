@@ -1,0 +1,28 @@
+"""The methods: the paper's algorithms and ours, each a function ``Problem → Result`` in a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from ..exceptions import UnknownNameError
+from ..result import Result
+
+METHODS = {
+    "svm": "P1 on the labelled rows alone",
+    "top_tau": "the SVM's scores, the τ highest are positive",
+    "cs3vm": "the exact model P3",
+    "rcm": "Algorithm 1: re-clustering",
+    "ircm": "Algorithm 2: improved re-clustering",
+    "wircm": "Algorithm 3: warm-started, exact",
+    "direct": "our heuristic alone",
+    "auto": "our heuristic, then the exact engine in the time that is left",
+}
+
+
+def get_method(name: str) -> Callable[..., Result]:
+    """Import a method by name."""
+    if name not in METHODS:
+        raise UnknownNameError(f"unknown method {name!r}: choose one of {', '.join(METHODS)}")
+    method: Callable[..., Result] = getattr(import_module(f"{__name__}.{name}"), name)
+    return method

@@ -1,0 +1,137 @@
+"""What the methods share: the clock, the calls to a solver, the incumbent and the record of the steps."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ..convex import solve_convex
+from ..intercept import FloatArray
+from ..problem import Problem
+from ..result import Callback, Iteration, Result, Status, TracePoint, answer
+from ..solvers import get_solver
+
+#: Solvers whose model has a big-M; ``big_m="paper"`` hands them the method's own M^t.
+BIG_M_SOLVERS = ("scip", "gurobi")
+
+
+class Run:
+    """One run of a method on a problem. As a context it turns Ctrl-C into the best answer so far."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        solver: str,
+        time_limit: float,
+        gap: float,
+        random_state: int,
+        callback: Callback | None,
+        subproblem_time_limit: float | None = None,
+        **native: Any,
+    ) -> None:
+        self.began = time.perf_counter()
+        self.problem, self.solver, self.time_limit = problem, solver, time_limit
+        self.gap, self.random_state, self.callback = gap, random_state, callback
+        self.subproblem_time_limit, self.native = subproblem_time_limit, native
+        self.status = Status.TIME_LIMIT  # until the method says otherwise
+        self.best: Result | None = None
+        self.iterations: list[Iteration] = []
+        self.trace: list[TracePoint] = []
+        self.n_nodes = 0
+        svm = solve_convex(problem)
+        self.svm_plane = svm.w
+        self.lower_bound = max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if kind is KeyboardInterrupt:
+            self.status = Status.INTERRUPTED
+            return True
+        return False
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float:
+        """Seconds left."""
+        return self.time_limit - self.seconds
+
+    def offer(self, plane: FloatArray) -> float:
+        """Evaluate a plane with its best intercept, keep it if it is the best; return its objective."""
+        candidate = answer(self.problem, plane, Status.FEASIBLE)
+        if candidate is None:
+            return float("inf")
+        if self.best is None or candidate.objective < self.best.objective:
+            self.best = candidate
+        return candidate.objective
+
+    def solve(
+        self, subproblem: Problem, *, start: Result | None = None, big_m: float | None = None, **options: Any
+    ) -> Result:
+        """Hand a subproblem to the solver within the time that is left."""
+        native = dict(self.native)
+        if native.get("big_m") == "paper" and big_m is not None and self.solver in (*BIG_M_SOLVERS, "auto"):
+            native["big_m"] = big_m
+        limits = [self.left, options.pop("time_limit", None), self.subproblem_time_limit]
+        step = get_solver(self.solver)(
+            subproblem,
+            start=start,
+            time_limit=max(0.0, min(t for t in limits if t is not None)),
+            gap=self.gap,
+            random_state=self.random_state,
+            **native,
+            **options,
+        )
+        if step.status is Status.INTERRUPTED:
+            if step.coef is not None and subproblem.d == self.problem.d:
+                self.offer(step.coef)
+            raise KeyboardInterrupt
+        return step
+
+    def record(self, phase: str, step: Result, began: float, objective: float, **fields: Any) -> None:
+        """Write down one step and tell the caller about it."""
+        seconds = self.seconds
+        self.iterations.append(
+            Iteration(
+                phase, step.status, step.objective, step.lower_bound, objective, seconds - began, **fields
+            )
+        )
+        self.n_nodes += step.n_nodes
+        incumbent = float("inf") if self.best is None else self.best.objective
+        self.trace.append(TracePoint(seconds, incumbent, self.lower_bound, self.n_nodes))
+        if self.callback is not None:
+            self.callback(self.trace[-1])
+
+    def result(self, **extras: Any) -> Result:
+        """The best answer so far, or that of the SVM and the trivial point if there is none."""
+        if self.best is None:
+            for plane in (self.svm_plane, np.zeros(self.problem.d)):
+                self.offer(plane)
+        best, status = self.best, self.status
+        if best is None:
+            return Result(self.problem, Status.INFEASIBLE if status is Status.FEASIBLE else status)
+        optimal = best.objective - self.lower_bound <= self.gap * max(abs(best.objective), 1e-10)
+        return Result(
+            self.problem,
+            Status.OPTIMAL if optimal else status,
+            best.coef,
+            best.intercept,
+            best.z,
+            lower_bound=self.lower_bound,
+            seconds=self.seconds,
+            n_nodes=self.n_nodes,
+            iterations=tuple(self.iterations),
+            trace=tuple(self.trace),
+            extras={**best.extras, "solver": self.solver, **extras},
+        )

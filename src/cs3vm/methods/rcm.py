@@ -1,0 +1,87 @@
+"""Algorithm 1: the re-clustering method (RCM)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..problem import Problem
+from ..result import Callback, Result, Status, answer
+from ._run import Run
+from .clusters import Clustering, paper_n_clusters, plane_tolerance
+
+
+def rcm(
+    problem: Problem,
+    *,
+    n_clusters: int | None = None,
+    solver: str = "auto",
+    time_limit: float = 60.0,
+    gap: float = 1e-6,
+    random_state: int = 0,
+    callback: Callback | None = None,
+    subproblem_time_limit: float | None = None,
+    **native: Any,
+) -> Result:
+    """Solve P4 on cluster centroids, split the clusters that the plane cuts, repeat until it cuts none.
+
+    Parameters
+    ----------
+    n_clusters
+        k¹, the initial number of clusters. Default: as in the paper, 10, 20 or 50 by the number of points.
+    subproblem_time_limit
+        Seconds for one P4; the paper (and the default) solves each to the end. Each step of
+        ``Result.iterations`` tells by its status whether it was proven.
+    native
+        Options of the solver, such as ``big_m="paper"``.
+    """
+    run = Run(
+        problem,
+        solver=solver,
+        time_limit=time_limit,
+        gap=gap,
+        random_state=random_state,
+        callback=callback,
+        subproblem_time_limit=subproblem_time_limit,
+        **native,
+    )
+    with run:
+        # Step 1: M^1 and k^1 clusters
+        big_m = problem.paper_big_m
+        clusters = Clustering.by_kmeans(problem, n_clusters or paper_n_clusters(problem.m), random_state)
+        start: Result | None = None
+        while run.left > 0:
+            # Step 2: solve P4
+            began = run.seconds
+            p4 = problem.with_clusters(clusters.centroids, clusters.weights, clusters.side)
+            step = run.solve(p4, start=start, big_m=big_m)
+            if step.coef is None or step.z is None:
+                break
+            # Step 3: does the plane cut a cluster?
+            scores = problem.scores(step.coef, step.intercept)
+            tolerance = plane_tolerance(scores)
+            low, high = clusters.range_of(scores)
+            cut = (low < -tolerance) & (high > tolerance)
+            run.record(
+                "P4",
+                step,
+                began,
+                run.offer(step.coef),
+                big_m=big_m,
+                clusters=clusters.k,
+                active=clusters.k,
+                discarded=0,
+                reactivated=0,
+                cut=int(cut.sum()),
+            )
+            if not cut.any():
+                run.status = Status.FEASIBLE
+                break
+            # Steps 4–7: split; points on the plane go with their cluster's side
+            on_plane = np.abs(scores) <= tolerance
+            positive = np.where(on_plane, step.z[clusters.label] > 0, scores > 0)
+            clusters = clusters.split(cut, positive)
+            p4 = problem.with_clusters(clusters.centroids, clusters.weights, clusters.side)
+            start = answer(p4, step.coef, Status.FEASIBLE)
+    return run.result()

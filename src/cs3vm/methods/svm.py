@@ -1,0 +1,34 @@
+"""P1: the support vector machine on the labelled rows alone, and what it says about the others."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from ..convex import solve_convex
+from ..problem import Problem
+from ..result import Result, Status, answer
+
+
+def svm(problem: Problem, **_: Any) -> Result:
+    """Solve P1 and count the unlabelled rows by the side they lie on.
+
+    Rows on the plane follow the paper's rule for the SVM: all positive if the rows strictly on the
+    positive side are at most τ, else all negative. Fixed sides are held; with a ``side_margin`` the
+    intercept is the best one that keeps it.
+    """
+    began = time.perf_counter()
+    plane = solve_convex(problem)
+    bound = max(0.0, plane.bound) + problem.count_penalty * problem.min_miscount
+    if problem.side_margin > 0:
+        found = answer(problem, plane.w, Status.FEASIBLE, lower_bound=bound)
+        return found or Result(problem, Status.INFEASIBLE)
+    on_plane = problem.on_plane(plane.w, plane.b)
+    z = (problem.scores(plane.w, plane.b) > 0) & ~on_plane
+    if problem.weights @ z <= problem.n_positive:
+        z |= on_plane
+    sides = np.where(problem.side == 0, z, problem.side > 0).astype(np.int8)
+    seconds = time.perf_counter() - began
+    return Result(problem, Status.FEASIBLE, plane.w, plane.b, sides, lower_bound=bound, seconds=seconds)

@@ -1,0 +1,113 @@
+"""What the MIQP backends share: bounds for the model P3 and turning a backend's answer into a Result."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from ..convex import solve_convex
+from ..exceptions import InvalidProblemError
+from ..intercept import FloatArray
+from ..problem import Problem
+from ..result import Result, Status, answer
+
+#: How the sides are linked to the plane: eq. (validM), per-point bounds, indicator constraints, or a number.
+BigM = Literal["paper", "tight", "indicator"] | float
+#: Backends keep constraints to a tolerance only; a larger disagreement with their own claim is reported.
+CLAIM_TOLERANCE = 1e-5
+
+
+class Bounds(NamedTuple):
+    """Valid for some optimum: ``-low ≤ w·u + b ≤ high``, ``|w_k| ≤ w``, ``|b| ≤ b``."""
+
+    w: float
+    b: float
+    low: FloatArray
+    high: FloatArray
+
+
+def known_value(problem: Problem, start: Result | None, cutoff: float | None) -> float:
+    """The smallest objective value known to be reachable, or of interest."""
+    values = [np.inf if cutoff is None else cutoff]
+    if start is not None and start.found:
+        values.append(start.objective)
+    if problem.trivial is not None:
+        values.append(problem.trivial.cost)
+    return float(min(values))
+
+
+def bounds(problem: Problem, big_m: BigM, value: float) -> Bounds:
+    """Bounds for all variables from the ``value`` of a feasible point (Lemma 1)."""
+    if not np.isfinite(value):
+        raise InvalidProblemError("no feasible point is known for these fixed sides: pass start= or cutoff=")
+    slack = 1.0 + 1e-9  # bounds are computed in floating point
+    w, b = float(np.sqrt(2.0 * value)), problem.intercept_bound(value)
+    if big_m == "paper":
+        fixed = bool(np.any(problem.side)) or problem.side_margin > 0
+        low = high = np.full(problem.m, problem.big_m(value) if fixed else problem.paper_big_m)
+    elif isinstance(big_m, int | float):
+        low = high = np.full(problem.m, float(big_m))
+    elif big_m in ("tight", "indicator"):
+        low, high = _tight(problem, value)
+    else:
+        raise InvalidProblemError(f"big_m must be 'paper', 'tight', 'indicator' or a number, got {big_m!r}")
+    return Bounds(w * slack, b * slack, low * slack, high * slack)
+
+
+def _tight(problem: Problem, value: float) -> tuple[FloatArray, FloatArray]:
+    """Per-point bounds on the level set.
+
+    A positive row x has ``w·x + b ≥ 1 - hinge`` with ``C·hinge ≤ value - ½‖w‖²``, so for r = ‖w‖
+    ``-(w·u + b) ≤ -1 + (value - ½r²)/C + r·‖x - u‖``, largest at ``r = min(√(2·value), C·‖x - u‖)``;
+    mirrored for negative rows. Lemma 1, with the origin moved to the mean, serves where a class is missing.
+    """
+    centre = np.vstack([problem.X, problem.U]).mean(axis=0)
+    distance = np.linalg.norm(problem.U - centre, axis=1)
+    radius = max(distance.max(initial=0.0), np.linalg.norm(problem.X - centre, axis=1).max())
+    r_max = np.sqrt(2.0 * value)
+    general = np.asarray(r_max * (distance + radius) + max(1.0, problem.side_margin))
+
+    def reach(rows: NDArray[np.bool_]) -> FloatArray:
+        if not rows.any():
+            return general
+        C, apart = problem.C[rows], cdist(problem.U, problem.X[rows])
+        r = np.minimum(r_max, C * apart)
+        return np.asarray(np.minimum(general, np.min((value - 0.5 * r**2) / C + r * apart - 1.0, axis=1)))
+
+    return np.maximum(reach(problem.y > 0), 0.0), np.maximum(reach(problem.y < 0), 0.0)
+
+
+def best_answer(problem: Problem, w: FloatArray, z: NDArray[np.int8], start: Result | None) -> Result | None:
+    """The best of the backend's plane by rank, its sides polished, the start and the trivial point."""
+    planes = [w, solve_convex(problem, (2 * z - 1).astype(np.int8)).w] if len(w) else []
+    candidates = [answer(problem, plane, Status.FEASIBLE) for plane in [*planes, np.zeros(problem.d)]]
+    found = [c for c in [start, *candidates] if c is not None and c.found]
+    return min(found, key=lambda c: c.objective, default=None)
+
+
+def finish(
+    problem: Problem,
+    best: Result | None,
+    status: Status,
+    bound: float,
+    cutoff: float | None,
+    gap: float,
+    **fields: Any,
+) -> Result:
+    """Judge the backend's claim by our own evaluation and build the Result."""
+    bound = max(0.0, bound)  # no term of the objective is negative
+    if cutoff is not None and (best is None or best.objective >= cutoff):
+        best = None
+        if status is Status.OPTIMAL:  # the whole space was searched
+            status, bound = Status.CUTOFF, cutoff
+    if best is None:
+        if status is Status.OPTIMAL:
+            status = Status.INFEASIBLE
+        return Result(problem, status, lower_bound=bound, **fields)
+    excess = best.objective - bound
+    if status is Status.OPTIMAL and excess > max(gap, CLAIM_TOLERANCE) * max(abs(best.objective), 1e-3):
+        status = Status.FEASIBLE  # its claim does not survive our evaluation
+    return Result(problem, status, best.coef, best.intercept, best.z, lower_bound=bound, **fields)

@@ -1,0 +1,163 @@
+"""Gurobi: the solver of the paper, for those who have a licence."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import gurobipy as gp
+import numpy as np
+from gurobipy import GRB
+
+from ..exceptions import SolverLicenseError
+from ..problem import Problem
+from ..result import DEFAULT_GAP, Callback, Result, Status, TracePoint
+from ._miqp import BigM, best_answer, bounds, finish, known_value
+
+#: Gurobi's own tolerance on every constraint, the tightest it takes.
+FEASIBILITY_TOLERANCE = 1e-9
+#: Gurobi's bound holds to its tolerances only: it is reported lower by this, relative.
+BOUND_MARGIN = 1e-7
+
+STATUS = {
+    GRB.OPTIMAL: Status.OPTIMAL,
+    GRB.INFEASIBLE: Status.OPTIMAL,  # the search is complete; _miqp.finish tells cutoff from infeasible
+    GRB.INF_OR_UNBD: Status.OPTIMAL,
+    GRB.CUTOFF: Status.OPTIMAL,
+    GRB.NODE_LIMIT: Status.NODE_LIMIT,
+    GRB.SOLUTION_LIMIT: Status.FEASIBLE,
+    GRB.INTERRUPTED: Status.INTERRUPTED,
+}
+
+
+def solve(
+    problem: Problem,
+    *,
+    start: Result | None = None,
+    cutoff: float | None = None,
+    time_limit: float = 60.0,
+    gap: float = DEFAULT_GAP,
+    callback: Callback | None = None,
+    random_state: int = 0,
+    first_improvement: bool = False,
+    node_limit: int | None = None,
+    big_m: BigM = "tight",
+    threads: int = 1,
+    parameters: dict[str, Any] | None = None,
+) -> Result:
+    """Solve the problem with Gurobi; the options are those of the SCIP backend."""
+    began = time.perf_counter()
+    try:
+        with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
+            return _solve(
+                _GurobiModel(problem, model, big_m, known_value(problem, start, cutoff)),
+                began,
+                None if first_improvement else start,
+                cutoff,
+                gap,
+                callback,
+                {
+                    "TimeLimit": max(0.0, time_limit - (time.perf_counter() - began)),
+                    "MIPGap": gap,
+                    "Seed": int(random_state),
+                    "Threads": threads,
+                    "FeasibilityTol": FEASIBILITY_TOLERANCE,
+                    "IntFeasTol": FEASIBILITY_TOLERANCE,
+                    **({} if node_limit is None else {"NodeLimit": node_limit}),
+                    **({"SolutionLimit": 1} if first_improvement else {}),
+                    **(parameters or {}),
+                },
+            )
+    except gp.GurobiError as error:
+        if error.errno in (GRB.Error.SIZE_LIMIT_EXCEEDED, GRB.Error.NO_LICENSE):
+            raise SolverLicenseError(
+                f"Gurobi's licence does not cover a problem of this size (n={problem.n}, m={problem.m}, "
+                f"d={problem.d}): {error}. The licence that comes with the package is limited in size; "
+                "install a full one, "
+                "or use solver='bnb' or solver='scip', which have no limit"
+            ) from error
+        raise
+
+
+class _GurobiModel:
+    """P3 with weights and fixed sides, in matrix form."""
+
+    def __init__(self, problem: Problem, model: Any, big_m: BigM, value: float) -> None:
+        self.problem, self.model = problem, model
+        limit = bounds(problem, big_m, value)
+        n, m, margin = problem.n, problem.m, problem.side_margin
+        self.w = model.addMVar(problem.d, lb=-limit.w, ub=limit.w)
+        self.b = model.addMVar(1, lb=-limit.b, ub=limit.b)
+        self.xi = model.addMVar(n, lb=0.0)
+        self.eta = model.addMVar(2, lb=0.0)
+        self.z = model.addMVar(m, vtype=GRB.BINARY, lb=(problem.side > 0) * 1.0, ub=(problem.side >= 0) * 1.0)
+        penalty = problem.count_penalty * self.eta.sum()
+        model.setObjective(0.5 * (self.w @ self.w) + problem.C @ self.xi + penalty)
+        labelled = problem.X @ self.w + np.ones((n, 1)) @ self.b
+        model.addConstr(problem.y[:, None] * np.eye(n) @ labelled + self.xi >= 1.0)
+        if m == 0:
+            return
+        model.addConstr(problem.weights @ self.z + self.eta[0] >= problem.n_positive)
+        model.addConstr(problem.weights @ self.z - self.eta[1] <= problem.n_positive)
+        scores = problem.U @ self.w + np.ones((m, 1)) @ self.b
+        if big_m == "indicator":
+            for j in range(m):
+                score = problem.U[j] @ self.w + self.b[0]
+                model.addGenConstrIndicator(self.z[j].item(), False, score.item() <= -margin)
+                model.addGenConstrIndicator(self.z[j].item(), True, score.item() >= margin)
+        else:
+            model.addConstr(scores - np.diag(limit.high + margin) @ self.z <= -margin)
+            model.addConstr(scores - np.diag(limit.low + margin) @ self.z >= -limit.low)
+
+
+def _solve(
+    gurobi: _GurobiModel,
+    began: float,
+    start: Result | None,
+    cutoff: float | None,
+    gap: float,
+    callback: Callback | None,
+    parameters: dict[str, Any],
+) -> Result:
+    problem, model = gurobi.problem, gurobi.model
+    if start is not None and start.coef is not None and start.z is not None:
+        gurobi.w.Start, gurobi.b.Start, gurobi.z.Start = start.coef, [start.intercept], start.z
+    if cutoff is not None:
+        model.Params.Cutoff = cutoff
+    for name, setting in parameters.items():
+        model.setParam(name, setting)
+    trace: list[TracePoint] = []
+
+    def watch(_: Any, where: int) -> None:
+        if where == GRB.Callback.MIPSOL:
+            incumbent = _finite(model.cbGet(GRB.Callback.MIPSOL_OBJBST))
+            bound = _finite(model.cbGet(GRB.Callback.MIPSOL_OBJBND), 0.0)
+            nodes = int(model.cbGet(GRB.Callback.MIPSOL_NODCNT))
+            trace.append(TracePoint(time.perf_counter() - began, incumbent, bound, nodes))
+            if callback is not None:
+                callback(trace[-1])
+
+    model.optimize(watch)
+    best = start
+    if model.SolCount:
+        best = best_answer(problem, gurobi.w.X, (gurobi.z.X > 0.5).astype(np.int8), start)
+    elif best is None:
+        best = best_answer(problem, np.zeros(0), np.zeros(0, dtype=np.int8), None)
+    status = STATUS.get(model.Status, Status.TIME_LIMIT)
+    bound = _finite(model.ObjBound, 0.0) if model.IsMIP else _finite(getattr(model, "ObjVal", 0.0), 0.0)
+    return finish(
+        problem,
+        best,
+        status,
+        bound - BOUND_MARGIN * max(1.0, abs(bound)),
+        cutoff,
+        gap,
+        seconds=time.perf_counter() - began,
+        n_nodes=int(model.NodeCount),
+        trace=tuple(trace),
+        extras={"solver": "gurobi"},
+    )
+
+
+def _finite(value: float, otherwise: float = float("inf")) -> float:
+    return float(value) if abs(value) < 1e99 else otherwise

@@ -1,0 +1,72 @@
+"""Brute force: the optimum over all labelings of the unlabelled rows, by an independent QP solver."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import clarabel
+import numpy as np
+from scipy import sparse
+
+from cs3vm import Problem
+
+
+def svm_with_sides(problem: Problem, side: np.ndarray) -> float:
+    """The SVM value with every row of non-zero ``side`` held there; infinite if that is impossible."""
+    n, d = problem.n, problem.d
+    held = np.flatnonzero(side)
+    s = side[held][:, None].astype(float)
+    quadratic = sparse.diags(np.r_[np.ones(d), np.zeros(1 + n)]).tocsc()
+    linear = np.r_[np.zeros(d + 1), problem.C]
+    y = problem.y[:, None]
+    rows = [
+        np.hstack([-y * problem.X, -y, -np.eye(n)]),
+        np.hstack([np.zeros((n, d + 1)), -np.eye(n)]),
+        np.hstack([-s * problem.U[held], -s, np.zeros((len(held), n))]),
+    ]
+    rhs = np.r_[-np.ones(n), np.zeros(n), np.full(len(held), -problem.side_margin)]
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
+    cones = [clarabel.NonnegativeConeT(len(rhs))]
+    solver = clarabel.DefaultSolver(
+        quadratic, linear, sparse.csc_matrix(np.vstack(rows)), rhs, cones, settings
+    )
+    solution = solver.solve()
+    if "Infeasible" in str(solution.status):
+        return np.inf
+    if "Solved" not in str(solution.status):  # AlmostSolved counts; anything else would make the oracle guess
+        raise ArithmeticError(f"the oracle's QP ended with {solution.status}")
+    return float(solution.obj_val)
+
+
+def brute_force(problem: Problem) -> float:
+    """The optimum of the problem. Labelings are visited by increasing miscount and cut by what is known."""
+    choices = [(0, 1) if s == 0 else ((1,) if s > 0 else (0,)) for s in problem.side]
+    labelings = np.array(list(product(*choices)), dtype=np.int8).reshape(-1, problem.m)
+    penalty = problem.count_penalty * np.abs(labelings @ problem.weights - problem.n_positive)
+    svm = svm_with_sides(problem, np.zeros(problem.m))
+    best = np.inf
+    for i in np.argsort(penalty, kind="stable"):
+        if svm + penalty[i] >= best:
+            break
+        best = min(best, svm_with_sides(problem, 2 * labelings[i] - 1) + float(penalty[i]))
+    return best
+
+
+def random_problem(rng: np.random.Generator, m: int | None = None, **options: float) -> Problem:
+    """A tiny instance, often a degenerate one: grids, duplicates, constant columns, one class, weights."""
+    m = int(rng.integers(3, 9)) if m is None else m
+    n, d = int(rng.integers(1, 7)), int(rng.integers(1, 4))
+    grid = rng.random() < 0.4
+    points = rng.integers(-2, 3, (n + m, d)).astype(float) if grid else rng.normal(size=(n + m, d))
+    if rng.random() < 0.2:
+        points[:, rng.integers(d)] = rng.integers(-1, 2)  # a constant column
+    if rng.random() < 0.3:
+        points[rng.integers(n + m, size=2)] = points[rng.integers(n + m)]  # duplicates
+    y = rng.choice([-1, 1], n) if rng.random() < 0.85 else np.full(n, rng.choice([-1, 1]))
+    weights = rng.integers(1, 5, m) if rng.random() < 0.3 else np.ones(m)
+    extreme = rng.random()
+    total = int(weights.sum())
+    n_positive = 0 if extreme < 0.08 else total if extreme < 0.16 else int(rng.integers(0, total + 1))
+    return Problem(points[:n], y, points[n:], n_positive, weights=weights, **options)
