@@ -1,0 +1,128 @@
+"""Polish: the optimum of a cell, and its neighbours.
+
+A cell is an assignment of sides. Its optimum is an SVM with hard sides, and its neighbours worth a look
+differ in points whose side has a positive multiplier, because only these hold the plane back. Two such
+points on different sides may always be swapped: the plane passes through both, so the swapped cell
+contains it and is at least as good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..intercept import FloatArray
+from .quadratic import solve_rows
+from .search import IMPROVEMENT, Plane, Search
+
+Sides = NDArray[np.int8]
+
+
+class Cell(NamedTuple):
+    """The optimum of a cell, its sides, the points that hold it (signed multipliers, largest first)."""
+
+    plane: Plane
+    z: Sides
+    active: NDArray[np.intp]
+    beta: FloatArray
+
+
+def solve_cell(search: Search, z: Sides, scores: FloatArray) -> Cell | None:
+    """The optimum with all sides held; rows enter lazily, first those nearest by ``scores``."""
+    problem = search.problem
+    m, d, margin = problem.m, problem.d, problem.side_margin
+    sigma = np.where(z > 0, 1.0, -1.0)
+    size = min(m, 30 + 2 * min(d, 60))
+    rows = np.argpartition(np.abs(scores), size - 1)[:size] if size < m else np.arange(m)
+    for _ in range(12):
+        held = np.column_stack([problem.U[rows], np.ones(len(rows))]) * sigma[rows, None]
+        rhs = np.append(np.ones(problem.n), np.full(len(rows), margin))
+        v, alpha = solve_rows(np.vstack([search.rows_labelled, held]), rhs, problem.C)
+        w, b = v[:-1], float(v[-1])
+        unlabelled = problem.U @ w
+        signed = sigma * (unlabelled + b) - margin
+        slack = 1e-9 * (1.0 + float(np.abs(unlabelled).max(initial=0.0)))
+        violated = np.flatnonzero(signed < -slack)
+        violated = violated[~np.isin(violated, rows)]
+        if len(violated) == 0:
+            break
+        if search.expired:
+            return None
+        rows = np.append(rows, violated[np.argsort(signed[violated])[: 30 + 2 * min(d, 60)]])
+    plane = search.judge(w, problem.X @ w, unlabelled)
+    if not search.ranking.unit:
+        value = search.offer_sides(w, b, z)
+        if value < plane.value:
+            plane = plane._replace(value=value, b=b, count=problem.count(z))
+    beta = alpha[problem.n :]
+    holding = np.flatnonzero(beta > 1e-7 * max(float(beta.max(initial=0.0)), 1e-3))
+    holding = holding[np.argsort(-beta[holding])]
+    active = rows[holding]
+    free = problem.side[active] == 0
+    return Cell(plane, z, active[free], (sigma[active] * beta[holding])[free])
+
+
+def polish(search: Search, plane: Plane, *, deep: bool = True) -> Plane:
+    """Descend through neighbouring cells until none of the neighbours is better."""
+    z = search.sides(plane)
+    if search.problem.m == 0 or z is None or search.expired:
+        return plane
+    cell = solve_cell(search, z, plane.unlabelled + plane.b)
+    if cell is None:
+        return plane
+    while not search.expired:
+        better = _first_better(search, cell, deep)
+        if better is None:
+            break
+        cell = better
+    return cell.plane if cell.plane.value < plane.value else plane
+
+
+def _first_better(search: Search, cell: Cell, deep: bool) -> Cell | None:
+    limit = cell.plane.value * (1.0 - IMPROVEMENT) - 1e-12
+    for z in _swaps(search, cell):
+        if search.expired:
+            return None
+        other = solve_cell(search, z, cell.plane.unlabelled + cell.plane.b)
+        if other is not None and other.plane.value < limit:
+            return other
+    if not deep:
+        return None
+    for j in cell.active:
+        other = _release(search, cell, int(j))
+        if search.expired:
+            return None
+        if other is not None and other.plane.value < limit:
+            return other
+    return None
+
+
+def _swaps(search: Search, cell: Cell) -> Iterator[Sides]:
+    """Swap two holding points of different sides; or flip one where that brings the count nearer to τ."""
+    up, down = cell.active[cell.beta > 0][:6], cell.active[cell.beta < 0][:6]
+    for i, j in sorted(((i, j) for i in range(len(up)) for j in range(len(down))), key=sum):
+        yield _flipped(cell.z, up[i], down[j])
+    excess = search.problem.count(cell.z) - search.problem.n_positive
+    for j in up if excess > 0 else down if excess < 0 else cell.active[:0]:
+        yield _flipped(cell.z, j)
+
+
+def _release(search: Search, cell: Cell, j: int) -> Cell | None:
+    """Let one holding point go over, restore the count by rank, and take the optimum of that cell."""
+    gone = solve_cell(search, _flipped(cell.z, j), cell.plane.unlabelled + cell.plane.b)
+    if gone is None or gone.plane.value < cell.plane.value * (1.0 - IMPROVEMENT):
+        return gone
+    z = search.sides(gone.plane)
+    if z is None or np.array_equal(z, gone.z):
+        return gone
+    return solve_cell(search, z, gone.plane.unlabelled + gone.plane.b)
+
+
+def _flipped(z: Sides, *points: int) -> Sides:
+    flipped = z.copy()
+    for j in points:
+        flipped[j] = 1 - flipped[j]
+    return flipped

@@ -1,0 +1,26 @@
+"""``direct``: the fast heuristic alone, the everyday answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..problem import Problem
+from ..result import Callback, Result
+
+
+def direct(
+    problem: Problem,
+    *,
+    time_limit: float = 60.0,
+    random_state: int = 0,
+    callback: Callback | None = None,
+    **options: Any,
+) -> Result:
+    """Search for a good plane; ends by itself when the search stagnates, or at the time limit.
+
+    The answer comes with the SVM's value as an honest lower bound. ``options`` are those of
+    :func:`cs3vm.bnb.primal.improve`, such as ``starts``.
+    """
+    from ..bnb.primal import improve  # compiled code: loaded when first needed
+
+    return improve(problem, time_limit=time_limit, random_state=random_state, callback=callback, **options)
