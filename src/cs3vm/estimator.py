@@ -17,9 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._labels import Labels, as_vector, find_unlabeled, one_class_error, read_labels, read_total, read_weights
 from .exceptions import CS3VMError, InvalidProblemError
 from .intercept import FloatArray
+from .methods import get_method
 from .problem import Problem
 from .result import Result
 from .scaling import make_scaling
+from .solve import solve
 from .summary import CS3VMWarning, Summary, summarize, warnings_about
 
 
@@ -174,7 +176,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.scaling_ = make_scaling(self.standardize, X[weight > 0], weight[weight > 0])
         problem = self._problem(self.scaling_.transform(X), labels, weight, n_positive, positive_rate)
         self._keep(self._solve(problem), labels, X, weight)
-        for message in warnings_about(self.result_):
+        for message in warnings_about(self.result_, self.method):
             warnings.warn(message, CS3VMWarning, stacklevel=3)
         return self
 
@@ -219,15 +221,17 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _solve(self, problem: Problem) -> Result:
-        from .solve import solve
-
+        method = self.method
+        options = {name: value for name, value in (self.options or {}).items() if name != "side_margin"}
+        if problem.m == 0:  # every method is the SVM, with nothing to set
+            get_method(method)
+            method, options = "svm", {}
         seed = self.random_state
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)
-        options = {name: value for name, value in (self.options or {}).items() if name != "side_margin"}
         result = solve(
             problem,
-            self.method,
+            method,
             solver=self.solver,
             time_limit=self.time_limit,
             random_state=int(seed),

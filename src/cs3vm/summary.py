@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .result import Result
+from .solve import solve
 
 #: The baselines of every summary and the names they are shown under.
 BASELINES = {"svm": "SVM", "top_tau": "SVM + top-τ"}
@@ -81,32 +82,33 @@ class Summary:
 
 def summarize(result: Result, method: str) -> Summary:
     """Put the result beside the baselines, which are solved here: both are convex and fast."""
-    from .solve import solve
-
     rows = []
-    if result.problem.m:
+    if result.problem.m == 0:
+        method = "svm"
+    else:
         rows = [
             SummaryRow.of(title, solve(result.problem, name))
             for name, title in BASELINES.items()
             if name != method
         ]
     rows.append(SummaryRow.of(BASELINES.get(method, f"CS³VM ({method})"), result))
-    return Summary(tuple(rows), tuple(notes_on(result)))
+    return Summary(tuple(rows), tuple(notes_on(result, method)))
 
 
-def notes_on(result: Result) -> list[str]:
+def notes_on(result: Result, method: str) -> list[str]:
     """What a user should know before trusting the answer."""
-    notes, y = warnings_about(result), result.problem.y
+    notes, y = warnings_about(result, method), result.problem.y
     if np.all(y == y[0]):
         sign = "positive" if y[0] > 0 else "negative"
         notes.append(f"all labels are of one class (the {sign} one): only the total speaks for the other")
     return notes
 
 
-def warnings_about(result: Result) -> list[str]:
+def warnings_about(result: Result, method: str) -> list[str]:
     """The notes that are worth a warning: the answer says less than it seems to."""
     problem, notes = result.problem, []
-    if result.is_trivial:
+    aims_at_objective = method not in BASELINES or problem.m == 0  # a baseline may well miscount
+    if result.is_trivial and aims_at_objective:
         notes.append(
             "the answer is no better than the trivial one, which ignores the features (w = 0): these labels "
             "and this total say nothing about the rows. Add labels, or increase C"
