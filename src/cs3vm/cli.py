@@ -70,7 +70,7 @@ def demo(
     console = Console()
     sample = load_sample()
     console.print(
-        f"{int(sample.unlabelled.sum())} unlabelled points, {sample.n_positive} of them positive; "
+        f"{int(sample.unlabelled.sum())} unlabelled points, {sample.n_positive} known to be positive; "
         f"{int((~sample.unlabelled).sum())} labels, {int((sample.y == 1).sum())} of them positive",
         markup=False,
     )

@@ -132,7 +132,7 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         total = float(weight[mask].sum())
         if total == 0:
             raise InvalidProblemError(
-                "y has no unlabelled row (of positive weight) that n_positive could count"
+                "y has no unlabelled row of positive weight that n_positive could count"
             )
         return nearest_total(n_positive * float(weight[mask & kept].sum()) / total, weight[mask & kept])
 

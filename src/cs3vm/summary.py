@@ -110,16 +110,22 @@ def warnings_about(result: Result, method: str) -> list[str]:
     aims_at_objective = method not in BASELINES or problem.m == 0  # a baseline may well miscount
     if result.is_trivial and aims_at_objective:
         notes.append(
-            "the answer is no better than the trivial one, which ignores the features (w = 0): these labels "
-            "and this total say nothing about the rows. Add labels, or increase C"
+            "the answer is no better than the trivial one, which ignores the features (w = 0): the labels "
+            f"{'and the total ' if problem.m else ''}say nothing about other rows. Add labels, or increase C"
         )
     if result.on_plane > problem.d + 1:
         notes.append(
             f"{result.on_plane} of {problem.m} unlabelled rows lie on the hyperplane, more than d + 1 = "
-            f"{problem.d + 1}: the model may count each of them on either side, so their "
-            "labels are arbitrary. Discrete features do this; options={'side_margin': 0.1} forbids it"
+            f"{problem.d + 1}, and may be counted on either side, so their labels are arbitrary: "
+            f"{_why_on_plane(result)}"
         )
     return notes
+
+
+def _why_on_plane(result: Result) -> str:
+    if np.allclose(np.asarray(result.coef), 0.0, atol=1e-9):
+        return "the hyperplane ignores the features (w = 0)"
+    return "discrete features do this, and options={'side_margin': 0.1} forbids it"
 
 
 def format_table(rows: Sequence[dict[str, str]]) -> str:
