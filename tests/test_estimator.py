@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cs3vm import CS3VMClassifier, Problem, solve
-from cs3vm.exceptions import InvalidProblemError, UnknownNameError
+from cs3vm import CS3VMClassifier, Problem, Result, Status, solve
+from cs3vm.exceptions import CS3VMError, InvalidProblemError, UnknownNameError
 from cs3vm.scaling import make_scaling
 from cs3vm.summary import CS3VMWarning
 
@@ -282,6 +282,25 @@ def test_options_reach_the_method_and_the_model(data):
         CS3VMClassifier(options={"speed": 11}).fit(X, y, n_positive=total)
 
 
+def test_options_must_not_repeat_parameters(data):
+    X, y, total = data
+    with pytest.raises(
+        InvalidProblemError, match="options has 'solver', 'time_limit': set it as a parameter"
+    ):
+        quick(options={"time_limit": 5, "solver": "scip"}).fit(X, y, n_positive=total)
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [({}, r"raise time_limit \(now 60.0 s\)$"), ({"side_margin": 1.0}, "or lower side_margin")],
+)
+def test_no_hyperplane_at_all(data, monkeypatch, options, advice):
+    X, y, total = data
+    monkeypatch.setattr("cs3vm.estimator.solve", lambda problem, *_, **__: Result(problem, Status.TIME_LIMIT))
+    with pytest.raises(CS3VMError, match=r"no hyperplane was found \(time limit\): .*" + advice):
+        quick(options=options).fit(X, y, n_positive=total)
+
+
 # -- scores, summaries, warnings -----------------------------------------------------------------------
 def test_score_is_the_accuracy(data):
     X, y, total = data
@@ -307,6 +326,7 @@ def test_summary_puts_the_methods_side_by_side(data):
     lines = str(summary).splitlines()
     assert " ".join(lines[0].split()) == "method positives on plane objective bound gap status seconds"
     assert f"{ours.count:g} of {total}" in lines[4]
+    assert repr(summary) == str(summary)
     assert summary.to_frame().shape == (3, 9)
 
 
@@ -399,6 +419,17 @@ def test_rows_that_are_not_finite(data, value):
         quick().fit(X, y, n_positive=total)
     with pytest.raises(InvalidProblemError, match=message + r" \('c'\)"):
         clf.predict(pd.DataFrame(X, columns=["a", "b", "c"]))
+
+
+def test_rows_that_are_text(data):
+    X, y, total = data
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(town="Trier", day="Mon")
+    with pytest.raises(
+        InvalidProblemError, match=r"'Trier' \(columns 'town', 'day'\): encode text as numbers"
+    ):
+        quick().fit(frame, y, n_positive=total)
+    with pytest.raises(InvalidProblemError, match="could not convert string to float: 'x': encode text"):
+        quick().fit([["x"]] * len(y), y, n_positive=total)
 
 
 def test_rows_of_the_wrong_shape(data):

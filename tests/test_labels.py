@@ -105,6 +105,11 @@ def test_one_labelled_class_where_the_other_has_a_name(y, how, classes, signs):
         ([1, 1], {}, r"only one class is present \(1\) and no row is unlabelled"),
         (["yes", None], {}, "only the class 'yes' is labelled, so the other class has no name"),
         (["yes", None], {"pos_label": "yes"}, "name it with pos_label; otherwise use labels 1 and 0"),
+        (
+            [1, None],
+            {"pos_label": "yes"},
+            r"pos_label is 'yes' \(text\), but the labelled class is 1 \(numbers\)",
+        ),
         ([0, 1], {"pos_label": 7}, "pos_label is 7, but the classes are 0 and 1"),
         (["a", 1, None], {}, "y mixes numbers and text"),
         ([0, float("inf")], {}, "y contains infinity in row 1"),

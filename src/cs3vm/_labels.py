@@ -228,6 +228,11 @@ def _with_the_other_class(seen: NDArray[Any], pos_label: Any, declared: NDArray[
     """Both classes where only one is labelled: the other must have a name to be predicted."""
     label = _plain(seen[0])
     if pos_label is not None and pos_label != label:
+        if _kind(pos_label) != _kind(label):
+            raise InvalidProblemError(
+                f"pos_label is {pos_label!r} ({_kind(pos_label)}), but the labelled class is {label!r} "
+                f"({_kind(label)}): name the positive class by a value of the same type"
+            )
         other: Any = pos_label
     elif declared is not None and len(declared) == 2 and label in declared.tolist():
         other = next(c for c in declared.tolist() if c != label)

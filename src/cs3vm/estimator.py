@@ -181,10 +181,18 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _read_rows(self, X: Any, *, reset: bool) -> FloatArray:
-        X = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
-        )
-        X = X.toarray() if issparse(X) else X
+        try:
+            rows = validate_data(
+                self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
+            )
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            raise InvalidProblemError(
+                f"X must be numeric, but {error}{_text_columns(X)}: encode text as numbers, "
+                "for example with sklearn.preprocessing.OneHotEncoder"
+            ) from error
+        X = rows.toarray() if issparse(rows) else rows
         bad = ~np.isfinite(X)
         if bad.any():
             row, column = (int(i[0]) for i in np.nonzero(bad))
@@ -221,8 +229,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _solve(self, problem: Problem) -> Result:
-        method = self.method
-        options = {name: value for name, value in (self.options or {}).items() if name != "side_margin"}
+        method, options = self.method, self._further_options()
         if problem.m == 0:  # every method is the SVM, with nothing to set
             get_method(method)
             method, options = "svm", {}
@@ -243,6 +250,17 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 + (" or lower side_margin" if problem.side_margin > 0 else "")
             )
         return result
+
+    def _further_options(self) -> dict[str, Any]:
+        """Options of the method and the solver, which must not repeat the estimator's own parameters."""
+        options = dict(self.options or {})
+        options.pop("side_margin", None)
+        repeated = sorted(set(options) & set(self.get_params(deep=False)))
+        if repeated:
+            raise InvalidProblemError(
+                f"options has {', '.join(map(repr, repeated))}: set it as a parameter of the estimator"
+            )
+        return options
 
     def _keep(self, result: Result, labels: Labels, X: FloatArray, weight: FloatArray) -> None:
         self.result_ = result
@@ -303,3 +321,11 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def _text_columns(X: Any) -> str:
+    """Which columns of a data frame are not numeric."""
+    if not hasattr(X, "select_dtypes"):
+        return ""
+    names = X.select_dtypes(exclude=["number", "bool"]).columns.tolist()
+    return f" (columns {', '.join(map(repr, names))})"

@@ -62,7 +62,7 @@ class SummaryRow:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """A table of methods and notes on what to beware of; ``print`` it, or take ``rows`` and ``notes``."""
 
@@ -72,6 +72,8 @@ class Summary:
     def __str__(self) -> str:
         table = format_table([row.cells() for row in self.rows])
         return "\n".join([table, *(f"! {note}" for note in self.notes)])
+
+    __repr__ = __str__
 
     def to_frame(self) -> Any:
         """The rows as a pandas data frame."""
