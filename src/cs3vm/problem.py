@@ -105,7 +105,7 @@ class Problem:
     @property
     def d(self) -> int:
         """Number of features."""
-        return self.X.shape[1]
+        return int(self.X.shape[1])
 
     @cached_property
     def total_weight(self) -> float:
@@ -146,10 +146,10 @@ class Problem:
 
     def violation(self, w: FloatArray, b: float, z: NDArray[np.int8]) -> float:
         """How far the worst unlabelled row lies on the wrong side of the plane (infinite for a fixed one)."""
-        z = np.asarray(z) > 0
-        if np.any((self.side > 0) & ~z) or np.any((self.side < 0) & z):
+        positive = np.asarray(z) > 0
+        if np.any((self.side > 0) & ~positive) or np.any((self.side < 0) & positive):
             return float("inf")
-        signed = np.where(z, 1.0, -1.0) * self.scores(w, b)
+        signed = np.where(positive, 1.0, -1.0) * self.scores(w, b)
         return float(np.max(self.side_margin - signed, initial=0.0))
 
     def scores(self, w: FloatArray, b: float = 0.0) -> FloatArray:

@@ -49,7 +49,7 @@ class Clustering:
     @cached_property
     def weights(self) -> FloatArray:
         """e_j: the weight of each cluster."""
-        return np.bincount(self.label, weights=self.problem.weights, minlength=self.k)
+        return np.asarray(np.bincount(self.label, self.problem.weights, minlength=self.k), dtype=float)
 
     @cached_property
     def centroids(self) -> FloatArray:

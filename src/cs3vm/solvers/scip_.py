@@ -24,6 +24,7 @@ STATUS = {
     "gaplimit": Status.OPTIMAL,
     "infeasible": Status.OPTIMAL,  # the search is complete; _miqp.finish tells cutoff from infeasible
     "nodelimit": Status.NODE_LIMIT,
+    "totalnodelimit": Status.NODE_LIMIT,
     "userinterrupt": Status.INTERRUPTED,
     "sollimit": Status.FEASIBLE,
 }

@@ -1,0 +1,120 @@
+"""Our exact engine: branch on the sides of the unlabelled rows."""
+
+from __future__ import annotations
+
+import logging
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..bnb.incumbent import Incumbent
+from ..bnb.relaxation import Relaxation
+from ..bnb.tree import Options, Tree
+from ..convex import solve_convex
+from ..intercept import FloatArray
+from ..problem import Problem
+from ..result import Callback, Result, Status
+
+logger = logging.getLogger(__name__)
+
+_STATUS = {
+    "time": Status.TIME_LIMIT,
+    "nodes": Status.NODE_LIMIT,
+    "interrupted": Status.INTERRUPTED,
+    "improved": Status.FEASIBLE,
+}
+
+
+def solve(
+    problem: Problem,
+    *,
+    start: Result | FloatArray | None = None,
+    cutoff: float | None = None,
+    time_limit: float = 60.0,
+    gap: float = 1e-6,
+    callback: Callback | None = None,
+    random_state: int = 0,
+    node_limit: int | None = None,
+    memory_limit: float | None = 2e9,
+    n_jobs: int = 1,
+    first_improvement: bool = False,
+    heuristic: bool = True,
+) -> Result:
+    """Solve the problem to the gap, or as far as the limits allow.
+
+    Parameters
+    ----------
+    start
+        A result or a vector w to start from.
+    cutoff
+        Only points with a smaller objective are of interest. If there is none (to one millionth), the status
+        is ``CUTOFF``, there is no point, and the lower bound is the proven one.
+    node_limit, memory_limit
+        Stop after so many nodes; search depth-first once open nodes need more than so many bytes.
+    first_improvement
+        Stop at the first point below the cutoff.
+    heuristic
+        Look for a good point before the search.
+    """
+    began = perf_counter()
+    options = Options(
+        deadline=began + time_limit,
+        gap=gap,
+        node_limit=np.inf if node_limit is None else node_limit,
+        memory_limit=np.inf if memory_limit is None else memory_limit,
+        cutoff=np.inf if cutoff is None else float(cutoff),
+        first_improvement=first_improvement,
+        callback=callback,
+    )
+    incumbent = Incumbent(problem)
+    root_bound = _first_points(problem, incumbent, start)
+    if options.cutoff <= root_bound:
+        seconds = perf_counter() - began
+        return Result(problem, Status.CUTOFF, lower_bound=root_bound, seconds=seconds)
+    tree = Tree(problem, incumbent, options, began, Relaxation(problem, random_state), root_bound)
+    reason = tree.run()
+    return _result(tree, reason, perf_counter() - began)
+
+
+def _first_points(problem: Problem, incumbent: Incumbent, start: Result | FloatArray | None) -> float:
+    """Offer the start, the trivial point and the SVM; return the SVM's bound."""
+    if isinstance(start, Result):
+        if start.coef is not None:
+            incumbent.offer_plane(start.coef)
+            if start.problem is problem:
+                incumbent.offer(start)
+    elif start is not None:
+        incumbent.offer_plane(np.asarray(start, dtype=float))
+    incumbent.offer_plane(np.zeros(problem.d))
+    svm = solve_convex(problem)
+    incumbent.offer_plane(svm.w)
+    return max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
+
+
+def _result(tree: Tree, reason: str, seconds: float) -> Result:
+    incumbent, cutoff = tree.incumbent, tree.options.cutoff
+    best = incumbent.best if incumbent.value < cutoff else None
+    closed = reason in ("done", "gap")
+    bound = tree.bound
+    status = _STATUS.get(reason, Status.FEASIBLE)
+    if closed and best is not None:
+        proven = best.objective - bound <= tree.options.gap * max(abs(best.objective), 1e-10)
+        status = Status.OPTIMAL if proven else Status.FEASIBLE
+    elif closed and tree.n_unresolved == 0:
+        status = Status.CUTOFF if np.isfinite(cutoff) else Status.INFEASIBLE
+    fields: dict[str, Any] = {
+        "lower_bound": bound,
+        "seconds": seconds,
+        "n_nodes": tree.n_nodes,
+        "trace": tuple(tree.trace),
+        "extras": {
+            "root_bound": tree.root_bound,
+            "unresolved": tree.n_unresolved,
+            **tree.counters,
+            **({} if best is None else best.extras),
+        },
+    }
+    if best is None:
+        return Result(tree.problem, status, **fields)
+    return Result(tree.problem, status, best.coef, best.intercept, best.z, **fields)
