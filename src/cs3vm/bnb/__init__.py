@@ -1,0 +1,1 @@
+"""The exact engine and the heuristic that feeds it."""

@@ -1,0 +1,120 @@
+"""The arrays that the compiled kernels work on, grouped by role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from ..intercept import FloatArray
+
+IntArray = NDArray[np.int64]
+SignArray = NDArray[np.int8]
+Function = TypeVar("Function", bound=Callable[..., object])
+
+# Sums may be reordered and fused: no bound here depends on it. Infinities and NaN keep their meaning.
+_FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+
+def compiled(function: Function) -> Function:
+    """Compile for speed: cached on disk, without the interpreter lock."""
+    options = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": _FAST}
+    return cast(Function, numba.njit(**options)(function))
+
+
+def compiled_strictly(function: Function) -> Function:
+    """Compile with plain IEEE arithmetic: for everything that a proof rests on."""
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+class Rows(NamedTuple):
+    """The data. Labelled rows come first; nothing here changes during a search."""
+
+    n: int  #: number of labelled rows
+    Z: FloatArray  #: all rows, centred and rotated into the span of their differences
+    X: FloatArray  #: all rows as the user gave them: bounds are evaluated on these
+    norm: FloatArray  #: ‖x‖ of the rows of X
+    relax: FloatArray  #: tiny amounts by which right-hand sides are relaxed, against degeneracy
+    weight: FloatArray  #: eⱼ of the unlabelled rows
+    size: float  #: largest ‖z‖
+    margin: float  #: ε
+
+
+class Box(NamedTuple):
+    """Bounds of the signed multipliers c and the targets p of the scores, for the current sides."""
+
+    lo: FloatArray
+    hi: FloatArray
+    p: FloatArray
+
+
+class State(NamedTuple):
+    """Multipliers, plane and margin set of a relaxation: optimal for the constraints it knows of.
+
+    ``c`` are the signed multipliers: w = Σ cᵢzᵢ and Σ cᵢ = 0. The margin set M has the rows whose score is
+    held at its target; ``R`` is the inverse of [[0, 1ᵀ], [1, K_MM]].
+    """
+
+    c: FloatArray
+    inside: SignArray  #: whether a row is in M
+    members: IntArray  #: the rows of M
+    R: FloatArray
+    w: FloatArray
+    f: FloatArray  #: scores of the labelled rows
+    value: FloatArray  #: [b, dual value]
+    count: IntArray  # type: ignore[assignment]  #: [size of M, pivots since R was last rebuilt, 1 + row whose push is unfinished]
+
+
+class Scratch(NamedTuple):
+    """Room for one pivot, and the counters of the run."""
+
+    u: FloatArray
+    beta: FloatArray
+    dw: FloatArray
+    df: FloatArray
+    wx: FloatArray
+    skip: IntArray  #: push number in which a labelled row may not enter M
+    counter: IntArray  #: [work, work limit, pushes, pivots, flips]
+
+
+class NodeArrays(NamedTuple):
+    """The node that is being processed."""
+
+    side: SignArray  #: -1, 0, +1 per unlabelled row
+    V: FloatArray  #: bounds on the SVM value with row j on the negative (0) or positive (1) side
+    have: SignArray  #: the side for which ``plane[j]`` is the solution with row j forced there, or 0
+    plane: FloatArray  #: (w, b) of those solutions
+    score: FloatArray
+    held: IntArray  #: rows with a side
+    new: IntArray  #: rows whose side was set since the planes were last checked
+    out: FloatArray  #: bound, obj and more; see node.py
+    info: IntArray  #: number held, number new, and more; see node.py
+
+
+class Limits(NamedTuple):
+    """What the search knows from outside the node."""
+
+    cutoff: float  #: only points below it are of interest
+    level: float  #: dual bounds are valid on {value ≤ level}, where
+    intercept: float  #: this bounds |b|
+    penalty: float  #: C₂
+    target: float  #: τ
+    total: float  #: weight of all unlabelled rows
+    slack: float  #: rounding error of sums of weights
+
+
+def new_state(n_labelled: int, n_rows: int, rank: int) -> State:
+    """Allocate a state: no multipliers, empty margin set."""
+    return State(
+        np.zeros(n_rows),
+        np.zeros(n_rows, dtype=np.int8),
+        np.zeros(rank + 4, dtype=np.int64),
+        np.zeros((rank + 5, rank + 5)),
+        np.zeros(rank),
+        np.zeros(n_labelled),
+        np.zeros(2),
+        np.zeros(3, dtype=np.int64),
+    )

@@ -1,0 +1,441 @@
+"""The node solver: a parametric active-set method for the SVM with held rows, compiled.
+
+Every row has a signed multiplier cᵢ in [loᵢ, hiᵢ] and a target pᵢ for its score fᵢ = w·zᵢ + b. The dual is
+max Σ pᵢcᵢ - ½‖Σ cᵢzᵢ‖² with Σ cᵢ = 0, its gradient pᵢ - fᵢ. A state is optimal for the rows it knows of;
+a violated row j is pushed: c_j grows in the direction that moves f_j to p_j, the rows of the margin set M
+keep their scores, and the step ends at the first event. Labelled rows are watched during a step, held rows
+enter only when they are violated (as in the method of Goldfarb and Idnani).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..intercept import FloatArray
+from ._arrays import Box, IntArray, Rows, Scratch, State, compiled
+
+DONE, STOPPED, STUCK = 0, 1, 2
+_TARGET, _BOUND, _LEAVE, _ENTER, _NONE = 0, 1, 2, 3, 4
+_REFRESH = 30  # pivots after which the inverse is rebuilt
+WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS = 0, 1, 2, 3, 4
+
+
+@compiled
+def dot(x: FloatArray, y: FloatArray) -> float:
+    """``x·y``."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * y[i]
+    return total
+
+
+@compiled
+def tolerance(rows: Rows, st: State) -> float:
+    """Violations of a target up to this are rounding."""
+    return float(max(1e-10, 1e-13 * rows.size * np.sqrt(dot(st.w, st.w))))
+
+
+@compiled
+def score(rows: Rows, st: State, j: int) -> float:
+    """``w·z_j + b``."""
+    return float(st.f[j] if j < rows.n else dot(rows.Z[j], st.w) + st.value[0])
+
+
+@compiled
+def _prepare(rows: Rows, st: State, tmp: Scratch, j: int) -> float:
+    """Set β = -R·(1, K_Mj) and dw = z_j + Σ β z_M; return γ = ‖dw‖², the curvature of a push of j."""
+    q = st.count[0]
+    zj = rows.Z[j]
+    tmp.u[0] = 1.0
+    for a in range(q):
+        tmp.u[a + 1] = dot(rows.Z[st.members[a]], zj)
+    for a in range(q + 1):
+        tmp.beta[a] = -dot(st.R[a, : q + 1], tmp.u[: q + 1])
+    for r in range(zj.shape[0]):
+        tmp.dw[r] = zj[r]
+    for a in range(q):
+        za = rows.Z[st.members[a]]
+        factor = tmp.beta[a + 1]
+        for r in range(zj.shape[0]):
+            tmp.dw[r] += factor * za[r]
+    # M is full at rank + 1 rows: j then depends on it, whatever rounding says (and there is no room for it)
+    return dot(tmp.dw, tmp.dw) if q <= zj.shape[0] else 0.0
+
+
+@compiled
+def _expand(rows: Rows, st: State, tmp: Scratch, j: int, gamma: float) -> None:
+    """Add j to M; β and γ are those of :func:`_prepare`."""
+    q = st.count[0]
+    st.members[q] = j
+    st.inside[j] = 1
+    st.count[0] = q + 1
+    if q == 0:
+        st.R[0, 0] = -dot(rows.Z[j], rows.Z[j])
+        st.R[0, 1] = st.R[1, 0] = 1.0
+        st.R[1, 1] = 0.0
+        return
+    for a in range(q + 1):
+        factor = tmp.beta[a] / gamma
+        for b in range(q + 1):
+            st.R[a, b] += factor * tmp.beta[b]
+        st.R[a, q + 1] = st.R[q + 1, a] = factor
+    st.R[q + 1, q + 1] = 1.0 / gamma
+
+
+@compiled
+def _contract(st: State, a: int) -> None:
+    """Remove the a-th member of M."""
+    q = st.count[0]
+    st.inside[st.members[a]] = 0
+    st.count[0] = q - 1
+    st.members[a] = st.members[q - 1]
+    if q == 1:
+        return
+    i = a + 1
+    pivot = st.R[i, i]
+    if not pivot > 0.0:  # only rounding can cause this: rebuild at the next pivot
+        st.count[1] = 10**6
+        pivot = 1e300
+    for x in range(q + 1):
+        if x != i:
+            factor = st.R[x, i] / pivot
+            for y in range(q + 1):
+                if y != i:
+                    st.R[x, y] -= factor * st.R[i, y]
+    for x in range(q + 1):
+        st.R[i, x] = st.R[q, x]
+    for x in range(q + 1):
+        st.R[x, i] = st.R[x, q]
+
+
+@compiled
+def _gamma_floor(rows: Rows) -> float:
+    """Below this a row is affinely dependent on M."""
+    return 1e-12 * rows.size * rows.size + 1e-300
+
+
+@compiled
+def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
+    """Recompute w, R and the scores from the multipliers, and correct what has drifted."""
+    q = st.count[0]
+    st.count[0] = 0
+    st.count[1] = 0
+    total = 0.0
+    st.w[:] = 0.0
+    for i in range(rows.n):
+        if st.c[i] != 0.0:
+            st.c[i] = min(max(st.c[i], box.lo[i]), box.hi[i])
+            _axpy(st.w, st.c[i], rows.Z[i])
+            total += st.c[i]
+    pushed = st.count[2] - 1
+    if pushed >= rows.n and not st.inside[pushed]:
+        _axpy(st.w, st.c[pushed], rows.Z[pushed])
+        total += st.c[pushed]
+    for a in range(q):
+        i = st.members[a]
+        st.inside[i] = 0
+        if i >= rows.n:
+            st.c[i] = min(max(st.c[i], box.lo[i]), box.hi[i])
+    for a in range(q):
+        i = st.members[a]
+        gamma = _prepare(rows, st, tmp, i)
+        if st.count[0] == 0 or gamma > _gamma_floor(rows):
+            _expand(rows, st, tmp, i, gamma)
+            if i >= rows.n:
+                _axpy(st.w, st.c[i], rows.Z[i])
+                total += st.c[i]
+        elif i >= rows.n:
+            st.c[i] = 0.0
+    tmp.counter[WORK] += (q + 1) ** 3 + rows.n * rows.Z.shape[1]
+    _correct(rows, box, st, tmp, total)
+    for i in range(rows.n):
+        st.f[i] = dot(rows.Z[i], st.w) + st.value[0]
+
+
+@compiled
+def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> None:
+    """Move b and the multipliers of M so that M is on target and the multipliers add up to zero."""
+    q = st.count[0]
+    if q == 0:
+        return
+    tmp.u[0] = -total
+    for a in range(q):
+        i = st.members[a]
+        tmp.u[a + 1] = box.p[i] - dot(rows.Z[i], st.w) - st.value[0]
+    for a in range(q + 1):
+        tmp.beta[a] = dot(st.R[a, : q + 1], tmp.u[: q + 1])
+    st.value[0] += tmp.beta[0]
+    for a in range(q):
+        i = st.members[a]
+        changed = min(max(st.c[i] + tmp.beta[a + 1], box.lo[i]), box.hi[i])
+        _axpy(st.w, changed - st.c[i], rows.Z[i])
+        st.c[i] = changed
+
+
+@compiled
+def _axpy(w: FloatArray, factor: float, z: FloatArray) -> None:
+    for r in range(z.shape[0]):
+        w[r] += factor * z[r]
+
+
+@compiled
+def _watch(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: float, t: float, push: int):
+    """The first labelled row outside M that reaches its target, if before t."""
+    who = -1
+    floor = 1e-12 * rows.size * np.sqrt(dot(tmp.dw, tmp.dw)) + 1e-300
+    for i in range(rows.n):
+        df = s * dot(rows.Z[i], tmp.dw) + db
+        tmp.df[i] = df
+        if st.inside[i] or i == j or tmp.skip[i] == push:
+            continue
+        g = box.p[i] - st.f[i]
+        falls = df < -floor and st.c[i] <= box.lo[i] and g <= 1e-9
+        rises = df > floor and st.c[i] >= box.hi[i] and g >= -1e-9
+        if (falls or rises) and g / df < t:
+            t, who = max(0.0, g / df), i
+    tmp.counter[WORK] += rows.n * rows.Z.shape[1]
+    return t, who
+
+
+@compiled
+def _shift_intercept(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, g: float) -> bool:
+    """With M empty only b can move: until j is on target (return True) or a labelled row enters M."""
+    t, who = s * g, j
+    for i in range(rows.n):
+        if i != j:
+            ahead = s * (box.p[i] - st.f[i])
+            watched = st.c[i] >= box.hi[i] if s > 0 else st.c[i] <= box.lo[i]
+            if watched and -1e-9 <= ahead < t:
+                t, who = max(0.0, ahead), i
+    st.value[0] += s * t
+    for i in range(rows.n):
+        st.f[i] += s * t
+    _expand(rows, st, tmp, who, 1.0)
+    return who == j
+
+
+@compiled
+def _step(rows: Rows, st: State, tmp: Scratch, j: int, s: float, t: float) -> None:
+    for a in range(st.count[0]):
+        st.c[st.members[a]] += t * s * tmp.beta[a + 1]
+    st.c[j] += s * t
+    _axpy(st.w, s * t, tmp.dw)
+    st.value[0] += t * s * tmp.beta[0]
+    for i in range(rows.n):
+        if not st.inside[i]:
+            st.f[i] += t * tmp.df[i]
+
+
+@compiled
+def _leaving(box: Box, st: State, tmp: Scratch, s: float, t: float) -> tuple[float, int]:
+    """The first member of M whose multiplier reaches a bound, if before t."""
+    who = -1
+    for a in range(st.count[0]):
+        i = st.members[a]
+        dc = s * tmp.beta[a + 1]
+        if dc > 1e-14 and box.hi[i] - st.c[i] < t * dc:
+            t, who = max(0.0, (box.hi[i] - st.c[i]) / dc), a
+        elif dc < -1e-14 and box.lo[i] - st.c[i] > t * dc:
+            t, who = max(0.0, (box.lo[i] - st.c[i]) / dc), a
+    return t, who
+
+
+@compiled
+def push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max_pivots: int) -> int:
+    """Raise the multiplier of row j until its score is on target or the dual value reaches ``stop``."""
+    st.count[2] = j + 1
+    outcome = _push(rows, box, st, tmp, j, stop, max_pivots)
+    if outcome == DONE:
+        st.count[2] = 0
+    return outcome
+
+
+@compiled
+def _push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max_pivots: int) -> int:
+    tmp.counter[PUSHES] += 1
+    number = tmp.counter[PUSHES]
+    s = 0.0
+    for _ in range(max_pivots):
+        if st.count[1] > _REFRESH:
+            rebuild(rows, box, st, tmp)
+        g = box.p[j] - score(rows, st, j)
+        if s == 0.0:
+            s = 1.0 if g > 0.0 else -1.0
+        gain = s * g
+        if gain <= 0.0:
+            return _settle(rows, box, st, tmp, j)
+        st.count[1] += 1
+        tmp.counter[PIVOTS] += 1
+        if st.count[0] == 0:
+            if _shift_intercept(rows, box, st, tmp, j, s, g):
+                return DONE
+            continue
+        gamma = _prepare(rows, st, tmp, j)
+        t, kind = np.inf, _NONE
+        if gamma > _gamma_floor(rows):
+            t, kind = gain / gamma, _TARGET
+        room = box.hi[j] - st.c[j] if s > 0.0 else st.c[j] - box.lo[j]
+        if room < t:
+            t, kind = room, _BOUND
+        t, leaver = _leaving(box, st, tmp, s, t)
+        t, enterer = _watch(rows, box, st, tmp, j, s, s * tmp.beta[0], t, number)
+        kind = _ENTER if enterer >= 0 else (_LEAVE if leaver >= 0 else kind)
+        if kind == _NONE:  # the dual is unbounded: follow the ray as far as it is needed
+            t = (2.0 * abs(stop - st.value[1]) + 1.0) / gain
+        _step(rows, st, tmp, j, s, t)
+        if j < rows.n:
+            st.f[j] = dot(rows.Z[j], st.w) + st.value[0]
+        st.value[1] += t * gain - 0.5 * gamma * t * t
+        if kind == _NONE or st.value[1] >= stop:
+            return STOPPED
+        if kind == _TARGET:
+            _expand(rows, st, tmp, j, gamma)
+            return DONE
+        if kind == _BOUND:
+            st.c[j] = box.hi[j] if s > 0.0 else box.lo[j]
+            return DONE
+        if kind == _LEAVE:
+            i = st.members[leaver]
+            st.c[i] = box.hi[i] if s * tmp.beta[leaver + 1] > 0.0 else box.lo[i]
+            if i < rows.n:
+                st.f[i] = box.p[i]
+            _contract(st, leaver)
+        else:
+            gamma = _prepare(rows, st, tmp, enterer)
+            if gamma > _gamma_floor(rows):
+                st.f[enterer] = box.p[enterer]
+                _expand(rows, st, tmp, enterer, gamma)
+            else:
+                tmp.skip[enterer] = number
+    return STUCK
+
+
+@compiled
+def _settle(rows: Rows, box: Box, st: State, tmp: Scratch, j: int) -> int:
+    """Row j is on target without having been stepped there: it belongs to M if its multiplier is inside."""
+    if box.lo[j] < st.c[j] < box.hi[j] and not st.inside[j]:
+        gamma = _prepare(rows, st, tmp, j)
+        if st.count[0] == 0 or gamma > _gamma_floor(rows):
+            _expand(rows, st, tmp, j, gamma)
+    return DONE
+
+
+@compiled
+def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held: int) -> int:
+    """The most violated row, or -1."""
+    worst, who = tolerance(rows, st), -1
+    for i in range(rows.n):
+        if not st.inside[i]:
+            g = box.p[i] - st.f[i]
+            if (g > worst and st.c[i] < box.hi[i]) or (-g > worst and st.c[i] > box.lo[i]):
+                worst, who = abs(g), i
+    for a in range(n_held):
+        i = held[a]
+        if not st.inside[i]:
+            g = box.p[i] - dot(rows.Z[i], st.w) - st.value[0]
+            if (g > worst and box.hi[i] > 0.0) or (-g > worst and box.lo[i] < 0.0):
+                worst, who = abs(g), i
+    tmp.counter[WORK] += rows.n + n_held * rows.Z.shape[1]
+    return who
+
+
+@compiled
+def solve(
+    rows: Rows,
+    box: Box,
+    st: State,
+    tmp: Scratch,
+    held,
+    n_held: int,
+    stop: float,
+    max_pivots: int,
+    pausable: bool,
+) -> int:
+    """Push violated rows until there is none, or until the dual value reaches ``stop``."""
+    limit = tmp.counter[PIVOTS] + max_pivots
+    while tmp.counter[PIVOTS] < limit and not (pausable and tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]):
+        j = _worst(rows, box, st, tmp, held, n_held)
+        if j < 0:
+            return DONE
+        outcome = push(rows, box, st, tmp, j, stop, max_pivots)
+        if outcome != DONE:
+            return outcome
+    return STUCK
+
+
+@compiled
+def _clear(st: State) -> None:
+    for a in range(st.count[0]):
+        i = st.members[a]
+        st.inside[i] = 0
+        st.c[i] = 0.0
+    if st.count[2] > 0:
+        st.c[st.count[2] - 1] = 0.0
+
+
+@compiled
+def reset(rows: Rows, st: State) -> None:
+    """Back to no multipliers and an empty margin set."""
+    _clear(st)
+    st.c[: rows.n] = 0.0
+    st.count[:] = 0
+    st.w[:] = 0.0
+    st.f[:] = 0.0
+    st.value[:] = 0.0
+
+
+@compiled
+def copy_state(rows: Rows, source: State, target: State) -> None:
+    """Copy without touching the zeros of the unlabelled rows."""
+    _clear(target)
+    n, q = rows.n, source.count[0]
+    target.c[:n] = source.c[:n]
+    for a in range(q):
+        i = source.members[a]
+        target.members[a] = i
+        target.inside[i] = 1
+        target.c[i] = source.c[i]
+    target.R[: q + 1, : q + 1] = source.R[: q + 1, : q + 1]
+    target.w[:] = source.w
+    target.f[:] = source.f
+    target.value[:] = source.value
+    target.count[:] = source.count
+
+
+@compiled
+def load_state(
+    rows: Rows,
+    box: Box,
+    st: State,
+    tmp: Scratch,
+    labelled: FloatArray,
+    members: IntArray,
+    values: FloatArray,
+    b: float,
+) -> None:
+    """Start from stored multipliers: of the labelled rows, and of the members of M."""
+    reset(rows, st)
+    st.c[: rows.n] = labelled
+    for a in range(members.shape[0]):
+        i = members[a]
+        st.members[a] = i
+        st.c[i] = values[a]
+    st.count[0] = members.shape[0]
+    st.value[0] = b
+    rebuild(rows, box, st, tmp)
+    dual = -0.5 * dot(st.w, st.w)
+    for i in range(rows.n):
+        dual += box.p[i] * st.c[i]
+    for a in range(st.count[0]):
+        i = st.members[a]
+        if i >= rows.n:
+            dual += box.p[i] * st.c[i]
+    st.value[1] = dual
+
+
+@compiled
+def set_side(rows: Rows, box: Box, j: int, side: int) -> None:
+    """Hold the unlabelled row with index j among all rows on a side, or release it (0)."""
+    box.p[j] = side * (rows.margin - rows.relax[j])
+    box.hi[j] = np.inf if side > 0 else 0.0
+    box.lo[j] = -np.inf if side < 0 else 0.0

@@ -1,0 +1,123 @@
+"""From a problem to the arrays of the kernels: rotation, perturbation, limits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..intercept import FloatArray
+from ..problem import Problem
+from ._arrays import Box, Limits, NodeArrays, Rows, Scratch, SignArray, new_state
+from ._kernels import DONE, WORK_LIMIT, copy_state, rebuild, solve
+
+#: Right-hand sides are relaxed by up to this much (labelled, unlabelled rows): still a relaxation.
+PERTURBATION = (1e-8, 1e-9)
+
+
+class Relaxation:
+    """The arrays of one search, and the map between rotated and original coordinates."""
+
+    def __init__(self, problem: Problem, random_state: int = 0) -> None:
+        self.problem = problem
+        rng = np.random.default_rng(random_state)
+        n, m = problem.n, problem.m
+        X = np.ascontiguousarray(np.vstack([problem.X, problem.U]))
+        self.centre = X.mean(axis=0)
+        Z, self.axes = _rotate(X - self.centre)
+        relax = rng.uniform(0.5, 1.0, n + m) * np.repeat(PERTURBATION, (n, m))
+        squares = np.einsum("ij,ij->i", X, X)
+        lengths = np.einsum("ij,ij->i", Z, Z)
+        size = float(np.sqrt(lengths.max(initial=0.0)))
+        # norms are rounded up so that the rounding bound stays one
+        norm = np.sqrt(squares) * (1.0 + 1e-12)
+        self.rows = Rows(n, Z, X, norm, relax, np.array(problem.weights), size, problem.side_margin)
+        self.box = self._box(relax)
+        rank = Z.shape[1]
+        self.base, self.spare = new_state(n, n + m, rank), new_state(n, n + m, rank)
+        self.tmp = Scratch(
+            np.zeros(rank + 5),
+            np.zeros(rank + 5),
+            np.zeros(rank),
+            np.zeros(n),
+            np.zeros(problem.d),
+            np.zeros(n, dtype=np.int64),
+            np.zeros(5, dtype=np.int64),
+        )
+        self.tmp.counter[WORK_LIMIT] = np.iinfo(np.int64).max
+        self.node = _node_arrays(m, rank)
+
+    def _box(self, relax: FloatArray) -> Box:
+        problem = self.problem
+        n, m = problem.n, problem.m
+        lo = np.append(np.where(problem.y < 0, -problem.C, 0.0), np.zeros(m))
+        hi = np.append(np.where(problem.y > 0, problem.C, 0.0), np.zeros(m))
+        p = np.append(problem.y * (1.0 - relax[:n]), np.zeros(m))
+        return Box(lo, hi, p)
+
+    def limits(self, cutoff: float, level: float) -> Limits:
+        """What the kernels need to know about the incumbent; a change of it needs a new one."""
+        problem = self.problem
+        sums = np.append(problem.weights, problem.n_positive)
+        exact = np.all(sums == np.round(sums)) and problem.total_weight < 2**52
+        slack = 0.0 if exact else 2.0**-52 * (problem.m + 2) * problem.total_weight
+        return Limits(
+            cutoff,
+            level,
+            problem.intercept_bound(level) * (1.0 + 1e-9),
+            problem.count_penalty,
+            problem.n_positive,
+            problem.total_weight,
+            slack,
+        )
+
+    def exact_plane(self, z: SignArray) -> tuple[FloatArray, float] | None:
+        """The best plane for these sides, unperturbed, from the node's multipliers; None if stuck."""
+        rows = self.rows._replace(relax=np.zeros_like(self.rows.relax))
+        box = self._box(rows.relax)
+        n, m = self.problem.n, self.problem.m
+        held = np.arange(n, n + m)
+        sides = np.where(z > 0, 1.0, -1.0)
+        box.p[n:] = sides * rows.margin
+        box.hi[n:] = np.where(z > 0, np.inf, 0.0)
+        box.lo[n:] = np.where(z > 0, 0.0, -np.inf)
+        state = self.spare
+        copy_state(rows, self.base, state)
+        rebuild(rows, box, state, self.tmp)
+        if solve(rows, box, state, self.tmp, held, m, np.inf, 2000, False) != DONE:
+            return None
+        rebuild(rows, box, state, self.tmp)
+        w = state.c @ rows.X
+        members = state.members[: state.count[0]]
+        if len(members) == 0:
+            return w, float(state.value[0] - w @ self.centre)
+        return w, float(np.mean(box.p[members] - rows.X[members] @ w))
+
+    def original(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
+        """A plane of the rotated rows in the user's coordinates."""
+        plane = self.axes @ w
+        return plane, float(b - plane @ self.centre)
+
+
+def _rotate(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Coordinates of centred rows in the span of their differences, and the axes of that span."""
+    if X.shape[1] == 0:
+        return np.zeros((len(X), 1)), np.zeros((0, 1))
+    _, values, rows = np.linalg.svd(X, full_matrices=False)
+    axes = rows[values > 1e-12 * max(float(values[0]), 1e-300)].T
+    if axes.shape[1] == 0:
+        axes = np.zeros((X.shape[1], 1))
+    axes = np.ascontiguousarray(axes)
+    return np.ascontiguousarray(X @ axes), axes
+
+
+def _node_arrays(m: int, rank: int) -> NodeArrays:
+    return NodeArrays(
+        np.zeros(m, dtype=np.int8),
+        np.zeros((2, m)),
+        np.zeros(m, dtype=np.int8),
+        np.zeros((m, rank + 1)),
+        np.zeros(m),
+        np.zeros(m, dtype=np.int64),
+        np.zeros(m, dtype=np.int64),
+        np.zeros(6),
+        np.zeros(6, dtype=np.int64),
+    )

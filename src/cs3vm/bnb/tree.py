@@ -1,0 +1,333 @@
+"""The search: best-first with plunging, depth-first when memory runs short."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+
+from ..convex import dual_bound, solve_convex
+from ..intercept import FloatArray
+from ..problem import Problem
+from ..result import Callback, TracePoint
+from ._arrays import IntArray, Limits, SignArray
+from ._kernels import FLIPS, PIVOTS, WORK, WORK_LIMIT, load_state, reset
+from .flips import hold, load_sides
+from .incumbent import Incumbent
+from .node import (
+    BOUND,
+    BRANCH,
+    BRANCH_ROW,
+    DIRECTION,
+    EXCESS,
+    FATHOMED,
+    FLIP_BOUND,
+    LEAF,
+    OBJ,
+    PAUSED,
+    STAY_BOUND,
+    process,
+)
+from .relaxation import Relaxation
+
+_SLICE = 0.04  # seconds between two looks at the clock
+_SMALLEST_GAP = 1e-8
+_PLUNGE = 0.25  # how far above the best open bound a plunge may go, as a share of the gap
+
+
+@dataclass(slots=True)
+class Node:
+    """An open node: its sides and what its parent knew."""
+
+    bound: float
+    depth: int
+    side: SignArray
+    V: FloatArray | None
+    labelled: FloatArray
+    members: IntArray
+    values: FloatArray
+    b: float
+
+
+@dataclass(slots=True)
+class Options:
+    """When to stop."""
+
+    deadline: float
+    gap: float = 1e-6
+    node_limit: float = float("inf")
+    memory_limit: float = float("inf")
+    cutoff: float = float("inf")
+    first_improvement: bool = False
+    callback: Callback | None = None
+
+
+@dataclass(slots=True)
+class Stopped(Exception):  # noqa: N818
+    """Leaves the search loop."""
+
+    reason: str
+
+
+@dataclass
+class Tree:
+    """A search for one problem."""
+
+    problem: Problem
+    incumbent: Incumbent
+    options: Options
+    start: float
+    relaxation: Relaxation
+    root_bound: float
+    n_nodes: int = 0
+    unresolved: float = float("inf")
+    n_unresolved: int = 0
+    trace: list[TracePoint] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.heap: list[tuple[float, int, Node]] = []
+        self.stack: list[Node] = []
+        self.ticket = itertools.count()
+        self.current = self.root_bound
+        self.rate = 5e8  # work per second; measured as the search goes
+        self.root_V = np.zeros((2, self.problem.m))
+        self.per_node = 17 * self.problem.m + 8 * self.problem.n + 400
+        self._last_trace = 0.0
+        self.update_limits()
+
+    # -- limits ----------------------------------------------------------------------------------
+    def update_limits(self) -> None:
+        """Take the incumbent's value into the limits that the kernels see."""
+        shrink = 1.0 - 0.9 * max(self.options.gap, _SMALLEST_GAP)
+        best = min(self.incumbent.value, self.options.cutoff)
+        self.level = best if np.isfinite(best) else unbeatable_level(self.problem)
+        self.limits: Limits = self.relaxation.limits(self.level * shrink, self.level)
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on the optimum: of what is open, unresolved or cut off."""
+        bounds = [self.current, self.unresolved, self.limits.cutoff * (1.0 - 1e-9)]
+        if self.heap:
+            bounds.append(self.heap[0][0])
+        bounds.extend(node.bound for node in self.stack)
+        return max(self.root_bound, min(bounds))
+
+    # -- the loop --------------------------------------------------------------------------------
+    def run(self) -> str:
+        """Search; return why it ended: "done", "time", "nodes", "improved" or "interrupted"."""
+        try:
+            self._root()
+            while self._next():
+                self._plunge()
+        except Stopped as stop:
+            return stop.reason
+        except KeyboardInterrupt:
+            return "interrupted"
+        self.current = float("inf")
+        return "done"
+
+    def _root(self) -> None:
+        none = np.zeros(0)
+        labelled = np.zeros(self.problem.n)
+        side = np.array(self.problem.side)
+        self.heap.append(
+            (
+                self.root_bound,
+                next(self.ticket),
+                Node(self.root_bound, 0, side, None, labelled, none.astype(np.int64), none, 0.0),
+            )
+        )
+
+    def _next(self) -> bool:
+        """Load the next open node that is still of interest."""
+        while self.stack or self.heap:
+            node = self.stack.pop() if self.stack else heapq.heappop(self.heap)[2]
+            if node.bound < self.limits.cutoff:
+                self._load(node)
+                return True
+        return False
+
+    def _load(self, node: Node) -> None:
+        r = self.relaxation
+        load_sides(r.rows, r.box, r.node, node.side)
+        r.node.V[:] = self.root_V if node.V is None else node.V
+        if node.depth == 0:
+            reset(r.rows, r.base)
+        else:
+            load_state(r.rows, r.box, r.base, r.tmp, node.labelled, node.members, node.values, node.b)
+        r.node.out[OBJ] = 0.0
+        r.node.out[BOUND] = node.bound
+        self.depth = node.depth
+        self.current = node.bound
+
+    def _plunge(self) -> None:
+        """Process the loaded node, then one of its children, and so on; the other children are stored."""
+        while True:
+            outcome = self._process()
+            self.n_nodes += 1
+            bound = self.relaxation.node.out[BOUND]
+            if outcome == FATHOMED or not self._examine(outcome):
+                break
+            if self.n_nodes >= self.options.node_limit:
+                self.current = bound
+                raise Stopped("nodes")
+            if not self._branch():
+                break
+        self.current = float("inf")
+
+    def _process(self) -> int:
+        r = self.relaxation
+        both = self.depth % 4 == 0
+        while True:
+            began, work = perf_counter(), int(r.tmp.counter[WORK])
+            r.tmp.counter[WORK_LIMIT] = work + int(self.rate * _SLICE)
+            outcome = process(r.rows, r.box, r.base, r.spare, r.tmp, r.node, self.limits, both)
+            now = perf_counter()
+            done = int(r.tmp.counter[WORK]) - work
+            if now - began > 0.01:
+                self.rate = min(max(0.5 * (self.rate + done / (now - began)), 1e7), 1e10)
+            self.current = float(r.node.out[BOUND])
+            self._look_at_clock(now)
+            if outcome != PAUSED:
+                return int(outcome)
+
+    def _look_at_clock(self, now: float) -> None:
+        if now - self._last_trace > 0.5:
+            self._last_trace = now
+            self.record(now)
+        if now > self.options.deadline:
+            raise Stopped("time")
+        value = self.incumbent.value
+        if np.isfinite(value) and value - self.bound <= self.options.gap * max(abs(value), 1e-10):
+            raise Stopped("gap")
+
+    def record(self, now: float) -> None:
+        """Append a trace point and tell the callback."""
+        point = TracePoint(now - self.start, self.incumbent.value, self.bound, self.n_nodes)
+        self.trace.append(point)
+        if self.options.callback is not None:
+            self.options.callback(point)
+
+    # -- what a processed node gives ---------------------------------------------------------------
+    def _examine(self, outcome: int) -> bool:
+        """Look for a better incumbent; return whether the node is still open."""
+        r = self.relaxation
+        out = r.node.out
+        attained = out[OBJ] + self.problem.count_penalty * out[EXCESS]
+        if attained < self.limits.cutoff or self.n_nodes < 50 or self.n_nodes % 64 == 0:
+            self._round(attained < self.limits.cutoff)
+        if out[BOUND] >= self.limits.cutoff:
+            return False
+        return (outcome == BRANCH and r.node.info[BRANCH_ROW] >= 0) or self._insist()
+
+    def _round(self, promising: bool) -> None:
+        """Offer the relaxed solution; where its sides promise more, the exact solution for those sides."""
+        r = self.relaxation
+        before = self.incumbent.value
+        w, _ = r.original(r.base.w, float(r.base.value[0]))
+        self.incumbent.offer_plane(w)
+        if promising and not self.incumbent.value * (1.0 - 1e-8) <= self.limits.cutoff:
+            z = np.where(r.node.side != 0, r.node.side > 0, r.node.score > 0).astype(np.int8)
+            self.incumbent.offer_sides(z, r.exact_plane(z))
+        if self.incumbent.value < before:
+            self.improved()
+
+    def improved(self) -> None:
+        """React to a better incumbent."""
+        self.update_limits()
+        self.record(perf_counter())
+        if self.options.first_improvement and self.incumbent.value < self.options.cutoff:
+            raise Stopped("improved")
+
+    def _insist(self) -> bool:
+        """A node whose bound is attained but not proven: solve it anew, else branch on any free row."""
+        r = self.relaxation
+        node = r.node
+        solution = solve_convex(self.problem, np.array(node.side))
+        bound = dual_bound(self.problem, solution.alpha, solution.beta, self.level)
+        positive = float(self.problem.weights[node.side > 0].sum())
+        most = self.problem.total_weight - float(self.problem.weights[node.side < 0].sum())
+        tau = self.problem.n_positive
+        miscount = max(0.0, positive - tau - self.limits.slack, tau - most - self.limits.slack)
+        node.out[BOUND] = max(node.out[BOUND], bound + self.problem.count_penalty * miscount)
+        if node.out[BOUND] >= self.limits.cutoff:
+            return False
+        free = np.flatnonzero(node.side == 0)
+        if len(free) == 0:
+            self.n_unresolved += 1
+            self.unresolved = min(self.unresolved, float(node.out[BOUND]))
+            return False
+        j = int(free[np.argmin(np.abs(node.score[free]))])
+        node.info[BRANCH_ROW] = j
+        node.info[DIRECTION] = 1 if node.score[j] > 0 else -1
+        node.out[STAY_BOUND] = node.out[FLIP_BOUND] = node.out[BOUND]
+        return True
+
+    # -- branching -------------------------------------------------------------------------------
+    def _branch(self) -> bool:
+        """Store one child and go on with the other in place; return whether there is one to go on with."""
+        r = self.relaxation
+        node = r.node
+        if self.depth == 0:
+            self.root_V[:] = node.V
+            self.root_bound = max(self.root_bound, min(float(node.out[BOUND]), self.limits.cutoff))
+        j, direction = int(node.info[BRANCH_ROW]), int(node.info[DIRECTION])
+        stay, flip = float(node.out[STAY_BOUND]), float(node.out[FLIP_BOUND])
+        self.depth += 1
+        first, second = (direction, stay), (-direction, flip)
+        if stay >= self.limits.cutoff:
+            first, second = second, first
+        cutoff = self.limits.cutoff
+        if second[1] < cutoff:
+            self._store(j, *second)
+        if first[1] >= cutoff:
+            return False
+        best = min(self.heap[0][0] if self.heap else np.inf, first[1])
+        if not self.stack and first[1] > best + _PLUNGE * (cutoff - best):
+            self._store(j, *first)
+            return False
+        hold(r.rows, r.box, node, j, first[0])
+        node.out[BOUND] = first[1]
+        return True
+
+    def _store(self, j: int, side: int, bound: float) -> None:
+        r = self.relaxation
+        sides = r.node.side.copy()
+        sides[j] = side
+        q = int(r.base.count[0])
+        members = r.base.members[:q].copy()
+        used = self.per_node * (len(self.heap) + len(self.stack))
+        V = r.node.V.copy() if used < 0.5 * self.options.memory_limit else None
+        n = self.problem.n
+        node = Node(
+            bound,
+            self.depth,
+            sides,
+            V,
+            r.base.c[:n].copy(),
+            members,
+            r.base.c[members],
+            float(r.base.value[0]),
+        )
+        if used >= self.options.memory_limit:
+            self.stack.append(node)
+        else:
+            heapq.heappush(self.heap, (bound, next(self.ticket), node))
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Flips and pivots so far."""
+        counter = self.relaxation.tmp.counter
+        return {"flips": int(counter[FLIPS]), "pivots": int(counter[PIVOTS])}
+
+
+def unbeatable_level(problem: Problem) -> float:
+    """A value that stands for "no point is known": far above that of any sensible point."""
+    worst = 2.0 * float(problem.C.sum()) + problem.count_penalty * problem.total_weight
+    return 1e6 * (1.0 + worst)
+
+
+__all__ = ["LEAF", "Options", "Tree"]
