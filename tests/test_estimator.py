@@ -100,6 +100,13 @@ def test_prediction_agrees_with_transduction_off_the_plane(data):
     np.testing.assert_array_equal(clf.predict(X) == clf.classes_[1], clf.decision_function(X) >= 0)
 
 
+@pytest.mark.parametrize("positive", [0, 1])
+def test_a_row_on_the_plane_is_predicted_positive(positive):
+    clf = quick(pos_label=positive).fit([[-1.0], [1.0]], [0, 1])
+    clf.coef_, clf.intercept_ = np.array([[1.0]]), np.array([0.0])  # exactly, without rounding
+    assert clf.predict([[-1.0], [0.0], [1.0]]).tolist() == [0, positive, 1]
+
+
 @pytest.mark.parametrize("labels", [(0, 1), (-1, 1), (False, True)])
 def test_fully_labelled_is_the_linear_svm(labels):
     X, _, truth = blobs(m=30)
