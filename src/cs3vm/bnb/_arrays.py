@@ -25,9 +25,16 @@ def compiled(function: Function) -> Function:
     return cast(Function, numba.njit(**options)(function))
 
 
+def inner(function: Function) -> Function:
+    """Compile a function that only compiled functions call: without the costly Python wrapper."""
+    options = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": _FAST}
+    return cast(Function, numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function))
+
+
 def compiled_strictly(function: Function) -> Function:
     """Compile with plain IEEE arithmetic: for everything that a proof rests on."""
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    options = {"cache": True, "nogil": True, "error_model": "numpy"}
+    return cast(Function, numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function))
 
 
 class Rows(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..intercept import FloatArray
-from ._arrays import Box, IntArray, Rows, Scratch, State, compiled
+from ._arrays import Box, IntArray, Rows, Scratch, State, compiled, inner
 
 DONE, STOPPED, STUCK = 0, 1, 2
 _TARGET, _BOUND, _LEAVE, _ENTER, _NONE = 0, 1, 2, 3, 4
@@ -20,7 +20,7 @@ _REFRESH = 30  # pivots after which the inverse is rebuilt
 WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS = 0, 1, 2, 3, 4
 
 
-@compiled
+@inner
 def dot(x: FloatArray, y: FloatArray) -> float:
     """``x·y``."""
     total = 0.0
@@ -29,19 +29,19 @@ def dot(x: FloatArray, y: FloatArray) -> float:
     return total
 
 
-@compiled
+@inner
 def tolerance(rows: Rows, st: State) -> float:
     """Violations of a target up to this are rounding."""
     return float(max(1e-10, 1e-13 * rows.size * np.sqrt(dot(st.w, st.w))))
 
 
-@compiled
+@inner
 def score(rows: Rows, st: State, j: int) -> float:
     """``w·z_j + b``."""
     return float(st.f[j] if j < rows.n else dot(rows.Z[j], st.w) + st.value[0])
 
 
-@compiled
+@inner
 def _prepare(rows: Rows, st: State, tmp: Scratch, j: int) -> float:
     """Set β = -R·(1, K_Mj) and dw = z_j + Σ β z_M; return γ = ‖dw‖², the curvature of a push of j."""
     q = st.count[0]
@@ -50,7 +50,10 @@ def _prepare(rows: Rows, st: State, tmp: Scratch, j: int) -> float:
     for a in range(q):
         tmp.u[a + 1] = dot(rows.Z[st.members[a]], zj)
     for a in range(q + 1):
-        tmp.beta[a] = -dot(st.R[a, : q + 1], tmp.u[: q + 1])
+        total = 0.0
+        for b in range(q + 1):
+            total += st.R[a, b] * tmp.u[b]
+        tmp.beta[a] = -total
     for r in range(zj.shape[0]):
         tmp.dw[r] = zj[r]
     for a in range(q):
@@ -62,7 +65,7 @@ def _prepare(rows: Rows, st: State, tmp: Scratch, j: int) -> float:
     return dot(tmp.dw, tmp.dw) if q <= zj.shape[0] else 0.0
 
 
-@compiled
+@inner
 def _expand(rows: Rows, st: State, tmp: Scratch, j: int, gamma: float) -> None:
     """Add j to M; β and γ are those of :func:`_prepare`."""
     q = st.count[0]
@@ -82,7 +85,7 @@ def _expand(rows: Rows, st: State, tmp: Scratch, j: int, gamma: float) -> None:
     st.R[q + 1, q + 1] = 1.0 / gamma
 
 
-@compiled
+@inner
 def _contract(st: State, a: int) -> None:
     """Remove the a-th member of M."""
     q = st.count[0]
@@ -108,7 +111,7 @@ def _contract(st: State, a: int) -> None:
         st.R[x, i] = st.R[x, q]
 
 
-@compiled
+@inner
 def _gamma_floor(rows: Rows) -> float:
     """Below this a row is affinely dependent on M."""
     return 1e-12 * rows.size * rows.size + 1e-300
@@ -152,7 +155,7 @@ def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
         st.f[i] = dot(rows.Z[i], st.w) + st.value[0]
 
 
-@compiled
+@inner
 def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> None:
     """Move b and the multipliers of M so that M is on target and the multipliers add up to zero."""
     q = st.count[0]
@@ -163,7 +166,10 @@ def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> Non
         i = st.members[a]
         tmp.u[a + 1] = box.p[i] - dot(rows.Z[i], st.w) - st.value[0]
     for a in range(q + 1):
-        tmp.beta[a] = dot(st.R[a, : q + 1], tmp.u[: q + 1])
+        moved = 0.0
+        for x in range(q + 1):
+            moved += st.R[a, x] * tmp.u[x]
+        tmp.beta[a] = moved
     st.value[0] += tmp.beta[0]
     for a in range(q):
         i = st.members[a]
@@ -172,13 +178,13 @@ def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> Non
         st.c[i] = changed
 
 
-@compiled
+@inner
 def _axpy(w: FloatArray, factor: float, z: FloatArray) -> None:
     for r in range(z.shape[0]):
         w[r] += factor * z[r]
 
 
-@compiled
+@inner
 def _watch(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: float, t: float, push: int):
     """The first labelled row outside M that reaches its target, if before t."""
     who = -1
@@ -197,7 +203,7 @@ def _watch(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: 
     return t, who
 
 
-@compiled
+@inner
 def _shift_intercept(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, g: float) -> bool:
     """With M empty only b can move: until j is on target (return True) or a labelled row enters M."""
     t, who = s * g, j
@@ -214,7 +220,7 @@ def _shift_intercept(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: f
     return who == j
 
 
-@compiled
+@inner
 def _step(rows: Rows, st: State, tmp: Scratch, j: int, s: float, t: float) -> None:
     for a in range(st.count[0]):
         st.c[st.members[a]] += t * s * tmp.beta[a + 1]
@@ -226,7 +232,7 @@ def _step(rows: Rows, st: State, tmp: Scratch, j: int, s: float, t: float) -> No
             st.f[i] += t * tmp.df[i]
 
 
-@compiled
+@inner
 def _leaving(box: Box, st: State, tmp: Scratch, s: float, t: float) -> tuple[float, int]:
     """The first member of M whose multiplier reaches a bound, if before t."""
     who = -1
@@ -243,15 +249,7 @@ def _leaving(box: Box, st: State, tmp: Scratch, s: float, t: float) -> tuple[flo
 @compiled
 def push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max_pivots: int) -> int:
     """Raise the multiplier of row j until its score is on target or the dual value reaches ``stop``."""
-    st.count[2] = j + 1
-    outcome = _push(rows, box, st, tmp, j, stop, max_pivots)
-    if outcome == DONE:
-        st.count[2] = 0
-    return outcome
-
-
-@compiled
-def _push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max_pivots: int) -> int:
+    st.count[2] = j + 1  # until it is done, c_j counts although j is not in M
     tmp.counter[PUSHES] += 1
     number = tmp.counter[PUSHES]
     s = 0.0
@@ -263,12 +261,13 @@ def _push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, ma
             s = 1.0 if g > 0.0 else -1.0
         gain = s * g
         if gain <= 0.0:
-            return _settle(rows, box, st, tmp, j)
+            _settle(rows, box, st, tmp, j)
+            break
         st.count[1] += 1
         tmp.counter[PIVOTS] += 1
         if st.count[0] == 0:
             if _shift_intercept(rows, box, st, tmp, j, s, g):
-                return DONE
+                break
             continue
         gamma = _prepare(rows, st, tmp, j)
         t, kind = np.inf, _NONE
@@ -290,10 +289,10 @@ def _push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, ma
             return STOPPED
         if kind == _TARGET:
             _expand(rows, st, tmp, j, gamma)
-            return DONE
+            break
         if kind == _BOUND:
             st.c[j] = box.hi[j] if s > 0.0 else box.lo[j]
-            return DONE
+            break
         if kind == _LEAVE:
             i = st.members[leaver]
             st.c[i] = box.hi[i] if s * tmp.beta[leaver + 1] > 0.0 else box.lo[i]
@@ -307,20 +306,22 @@ def _push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, ma
                 _expand(rows, st, tmp, enterer, gamma)
             else:
                 tmp.skip[enterer] = number
-    return STUCK
+    else:
+        return STUCK
+    st.count[2] = 0
+    return DONE
 
 
-@compiled
-def _settle(rows: Rows, box: Box, st: State, tmp: Scratch, j: int) -> int:
+@inner
+def _settle(rows: Rows, box: Box, st: State, tmp: Scratch, j: int) -> None:
     """Row j is on target without having been stepped there: it belongs to M if its multiplier is inside."""
     if box.lo[j] < st.c[j] < box.hi[j] and not st.inside[j]:
         gamma = _prepare(rows, st, tmp, j)
         if st.count[0] == 0 or gamma > _gamma_floor(rows):
             _expand(rows, st, tmp, j, gamma)
-    return DONE
 
 
-@compiled
+@inner
 def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held: int) -> int:
     """The most violated row, or -1."""
     worst, who = tolerance(rows, st), -1
@@ -363,7 +364,7 @@ def solve(
     return STUCK
 
 
-@compiled
+@inner
 def _clear(st: State) -> None:
     for a in range(st.count[0]):
         i = st.members[a]
@@ -389,17 +390,23 @@ def copy_state(rows: Rows, source: State, target: State) -> None:
     """Copy without touching the zeros of the unlabelled rows."""
     _clear(target)
     n, q = rows.n, source.count[0]
-    target.c[:n] = source.c[:n]
+    for i in range(n):
+        target.c[i] = source.c[i]
+        target.f[i] = source.f[i]
     for a in range(q):
         i = source.members[a]
         target.members[a] = i
         target.inside[i] = 1
         target.c[i] = source.c[i]
-    target.R[: q + 1, : q + 1] = source.R[: q + 1, : q + 1]
-    target.w[:] = source.w
-    target.f[:] = source.f
-    target.value[:] = source.value
-    target.count[:] = source.count
+    for x in range(q + 1):
+        for y in range(q + 1):
+            target.R[x, y] = source.R[x, y]
+    for x in range(source.w.shape[0]):
+        target.w[x] = source.w[x]
+    for x in range(2):
+        target.value[x] = source.value[x]
+    for x in range(3):
+        target.count[x] = source.count[x]
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..intercept import FloatArray
-from ._arrays import Box, Limits, Rows, Scratch, State, compiled_strictly
+from ._arrays import Box, IntArray, Limits, Rows, Scratch, State, compiled_strictly
 
 UNIT_ROUNDOFF = 2.0**-53
 
@@ -121,3 +121,23 @@ def bound_without(
             gone += e[i]
             bound = min(bound, max(floor, v[i]) + penalty * max(d_min, k - gone))
     return bound
+
+
+@compiled_strictly
+def sort_together(keys: FloatArray, items: IntArray) -> None:
+    """Sort the keys ascending, and the items with them (Shell sort: no memory, short to compile)."""
+    n = keys.shape[0]
+    step = 1
+    while step < n // 3:
+        step = 3 * step + 1
+    while step > 0:
+        for i in range(step, n):
+            key, item = keys[i], items[i]
+            j = i
+            while j >= step and keys[j - step] > key:
+                keys[j] = keys[j - step]
+                items[j] = items[j - step]
+                j -= step
+            keys[j] = key
+            items[j] = item
+        step //= 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._arrays import Box, Limits, NodeArrays, Rows, Scratch, SignArray, State, compiled
+from ._arrays import Box, Limits, NodeArrays, Rows, Scratch, SignArray, State, compiled, inner
 from ._kernels import (
     DONE,
     FLIPS,
@@ -20,46 +20,18 @@ N_HELD, N_NEW = 0, 1
 _MAX_PIVOTS = 400
 
 
-@compiled
-def flip(
-    rows: Rows,
-    box: Box,
-    base: State,
-    st: State,
-    tmp: Scratch,
-    node: NodeArrays,
-    lim: Limits,
-    j: int,
-    side: int,
-    stop: float,
-) -> None:
-    """Bound the SVM value with the unlabelled row j on ``side``, starting from the node's own solution."""
-    i = rows.n + j
-    copy_state(rows, base, st)
-    set_side(rows, box, i, side)
-    if push(rows, box, st, tmp, i, stop, _MAX_PIVOTS) == DONE:
-        solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, False)
-    row = 1 if side > 0 else 0
-    node.V[row, j] = max(node.V[row, j], safe_bound(rows, box, st, tmp, lim))
-    rank = st.w.shape[0]
-    node.plane[j, :rank] = st.w
-    node.plane[j, rank] = st.value[0]
-    node.have[j] = side
-    tmp.counter[FLIPS] += 1
-    set_side(rows, box, i, 0)
-
-
-@compiled
+@inner
 def drop_outdated(rows: Rows, box: Box, node: NodeArrays, tmp: Scratch) -> None:
     """Forget the flip solutions that violate a side set since; the others are still optimal."""
     rank = rows.Z.shape[1]
     for j in range(node.side.shape[0]):
         if node.have[j] == 0 or node.side[j] != 0:
             continue
-        w, b = node.plane[j, :rank], node.plane[j, rank]
         for a in range(node.info[N_NEW]):
             t = node.new[a]
-            f = dot(rows.Z[rows.n + t], w) + b
+            f = node.plane[j, rank]
+            for x in range(rank):
+                f += node.plane[j, x] * rows.Z[rows.n + t, x]
             if node.side[t] * f < rows.margin - 2e-9 * (1.0 + abs(f)):
                 node.have[j] = 0
                 break
@@ -67,7 +39,7 @@ def drop_outdated(rows: Rows, box: Box, node: NodeArrays, tmp: Scratch) -> None:
     node.info[N_NEW] = 0
 
 
-@compiled
+@inner
 def flip_all(
     rows: Rows,
     box: Box,
@@ -84,17 +56,29 @@ def flip_all(
     Return False if the work limit came first; what has been evaluated is kept.
     """
     row = 0 if direction > 0 else 1
+    rank = st.w.shape[0]
     for j in range(node.side.shape[0]):
         if node.side[j] != 0 or (node.score[j] > 0.0) != (direction > 0):
             continue
         if node.have[j] != -direction and node.V[row, j] < stop:
             if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]:
                 return False
-            flip(rows, box, base, st, tmp, node, lim, j, -direction, stop)
+            i = rows.n + j
+            copy_state(rows, base, st)
+            set_side(rows, box, i, -direction)
+            if push(rows, box, st, tmp, i, stop, _MAX_PIVOTS) == DONE:
+                solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, False)
+            node.V[row, j] = max(node.V[row, j], safe_bound(rows, box, st, tmp, lim))
+            for x in range(rank):
+                node.plane[j, x] = st.w[x]
+            node.plane[j, rank] = st.value[0]
+            node.have[j] = -direction
+            tmp.counter[FLIPS] += 1
+            set_side(rows, box, i, 0)
     return True
 
 
-@compiled
+@inner
 def update_scores(rows: Rows, st: State, node: NodeArrays, tmp: Scratch) -> None:
     """Scores of the free rows at the node's solution."""
     for j in range(node.side.shape[0]):
@@ -127,7 +111,7 @@ def load_sides(rows: Rows, box: Box, node: NodeArrays, sides: SignArray) -> None
     node.info[N_NEW] = 0
 
 
-@compiled
+@inner
 def held_weight(rows: Rows, node: NodeArrays) -> tuple[float, float]:
     """Weights of the rows held positive and negative."""
     positive = negative = 0.0
@@ -139,7 +123,7 @@ def held_weight(rows: Rows, node: NodeArrays) -> tuple[float, float]:
     return positive, negative
 
 
-@compiled
+@inner
 def nearest_in_strip(rows: Rows, node: NodeArrays) -> int:
     """With ε > 0: the free row deepest inside the forbidden strip, or -1."""
     who, depth = -1, 0.0

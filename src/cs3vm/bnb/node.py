@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..intercept import FloatArray
-from ._arrays import Box, Limits, NodeArrays, Rows, Scratch, State, compiled
+from ._arrays import Box, Limits, NodeArrays, Rows, Scratch, State, compiled, inner
 from ._kernels import DONE, WORK, WORK_LIMIT, reset, solve
-from .bounds import bound_without, order_statistic, safe_bound
+from .bounds import bound_without, order_statistic, safe_bound, sort_together
 from .flips import (
     N_HELD,
     drop_outdated,
@@ -58,7 +58,7 @@ def process(
     return BRANCH
 
 
-@compiled
+@inner
 def _relax(rows: Rows, box: Box, base: State, tmp: Scratch, node: NodeArrays, lim: Limits) -> int:
     """Solve the node's relaxation; a failure costs only strength, because any multipliers give a bound."""
     positive, negative = held_weight(rows, node)
@@ -79,7 +79,7 @@ def _relax(rows: Rows, box: Box, base: State, tmp: Scratch, node: NodeArrays, li
     return FATHOMED if node.out[BOUND] >= lim.cutoff else BRANCH
 
 
-@compiled
+@inner
 def _excess(rows: Rows, node: NodeArrays, lim: Limits) -> None:
     """By how much the count of the relaxed solution misses the target, and in which direction."""
     count, _ = held_weight(rows, node)
@@ -91,7 +91,7 @@ def _excess(rows: Rows, node: NodeArrays, lim: Limits) -> None:
     node.out[EXCESS] = max(0.0, abs(k) - lim.slack)
 
 
-@compiled
+@inner
 def _leaf(rows: Rows, node: NodeArrays) -> int:
     """The relaxed solution attains the node's bound, unless rows lie in the forbidden strip."""
     if rows.margin > 0.0:
@@ -104,7 +104,7 @@ def _leaf(rows: Rows, node: NodeArrays) -> int:
     return LEAF
 
 
-@compiled
+@inner
 def _tighten(rows: Rows, box: Box, node: NodeArrays, lim: Limits, fix: bool) -> int:
     """Bound the node by the order statistic; fix what the bound decides; choose the branching row.
 
@@ -112,21 +112,20 @@ def _tighten(rows: Rows, box: Box, node: NodeArrays, lim: Limits, fix: bool) -> 
     """
     direction = node.info[DIRECTION]
     row = 0 if direction > 0 else 1
-    candidates = np.zeros(node.side.shape[0], dtype=np.int64)
+    obj, k, d_min = node.out[OBJ], node.out[EXCESS], node.out[D_MIN]
+    candidates = np.empty(node.side.shape[0], dtype=np.int64)
+    v = np.empty(node.side.shape[0])
     n = 0
     for j in range(node.side.shape[0]):
         if node.side[j] == 0 and (node.score[j] > 0.0) == (direction > 0):
             candidates[n] = j
+            v[n] = max(obj, node.V[row, j])
             n += 1
-    candidates = candidates[:n]
-    obj, k, d_min = node.out[OBJ], node.out[EXCESS], node.out[D_MIN]
-    v = np.empty(n)
+    v = v[:n]
+    sort_together(v, candidates)
+    e = np.empty(n)
     for a in range(n):
-        v[a] = max(obj, node.V[row, candidates[a]])
-    order = np.argsort(v)
-    v = v[order]
-    candidates = candidates[order]
-    e = rows.weight[candidates]
+        e[a] = rows.weight[candidates[a]]
     suffix = np.empty(n)
     bound = order_statistic(obj, v, e, k, d_min, lim.penalty, suffix)
     node.out[BOUND] = max(node.out[BOUND], bound)
@@ -154,7 +153,7 @@ def _tighten(rows: Rows, box: Box, node: NodeArrays, lim: Limits, fix: bool) -> 
     return changed + flipped
 
 
-@compiled
+@inner
 def _fix_others(rows: Rows, box: Box, node: NodeArrays, lim: Limits, v: FloatArray, e: FloatArray) -> int:
     """Fix rows that are no candidates where moving them, too, would cost too much."""
     direction = node.info[DIRECTION]

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 
 from ..bnb.incumbent import Incumbent
+from ..bnb.primal import improve
 from ..bnb.relaxation import Relaxation
 from ..bnb.tree import Options, Tree
 from ..convex import solve_convex
 from ..intercept import FloatArray
 from ..problem import Problem
 from ..result import Callback, Result, Status
+
+#: The heuristic before the search gets at most so many seconds, and this share of the time limit.
+HEURISTIC_SECONDS, HEURISTIC_SHARE = 2.0, 0.2
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +76,10 @@ def solve(
     if options.cutoff <= root_bound:
         seconds = perf_counter() - began
         return Result(problem, Status.CUTOFF, lower_bound=root_bound, seconds=seconds)
+    if heuristic and problem.m > 0 and incumbent.value > root_bound * (1.0 + gap):
+        starts = [] if incumbent.best is None or incumbent.best.coef is None else [incumbent.best.coef]
+        budget = min(HEURISTIC_SECONDS, HEURISTIC_SHARE * time_limit)
+        incumbent.offer(improve(problem, starts, time_limit=budget, random_state=random_state))
     tree = Tree(problem, incumbent, options, began, Relaxation(problem, random_state), root_bound)
     reason = tree.run()
     return _result(tree, reason, perf_counter() - began)
