@@ -35,5 +35,63 @@ def methods(
     bench.run(out or RESULTS / f"methods_{solver}.csv", datasets.split(","), solver, time_limit, jobs)
 
 
+@app.command()
+def exact(
+    data: Data = "../shared/pmlb",
+    time_limit: float = 60.0,
+    max_n: Annotated[int | None, typer.Option(help="Leave out larger datasets.")] = None,
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the biased samples.")] = 5,
+    large_seeds: Annotated[int, typer.Option(help="Seeds for datasets with more than 1500 rows.")] = 1,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """How many of the paper's instances the exact engine proves optimal."""
+    from benchmarks import exact as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "exact.csv", max_n, seeds, large_seeds, time_limit, jobs)
+
+
+@app.command()
+def versus(
+    solvers: str = "scip",
+    data: Data = "../shared/pmlb",
+    max_n: int = 300,
+    seeds: int = 1,
+    time_limit: float = 300.0,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """The engine against SCIP (and Gurobi) on the same instances: ratio of times, disagreements."""
+    from benchmarks import versus as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "versus.csv", solvers.split(","), max_n, seeds, time_limit, jobs)
+
+
+@app.command()
+def scaling(max_rows: int = 2_000_000, out: Path | None = None) -> None:
+    """Time and memory of the heuristic against N, beside one linear SVM fit on the labelled rows."""
+    from benchmarks import scaling as bench
+
+    bench.run(out or RESULTS / "scaling.csv", max_rows)
+
+
+@app.command()
+def accuracy(
+    data: Data = "../shared/pmlb",
+    max_n: Annotated[int | None, typer.Option(help="Leave out larger datasets.")] = None,
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 5,
+    time_limit: Annotated[float, typer.Option(help="Seconds for the heuristic on each instance.")] = 5.0,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Accuracy on the unlabelled rows, biased and random labels, beside others that know the same total."""
+    from benchmarks import accuracy as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "accuracy.csv", max_n, seeds, time_limit, jobs)
+
+
 if __name__ == "__main__":
     app()

@@ -1,14 +1,51 @@
-"""The default method."""
+"""The default: a good answer first, then the proof."""
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 from ..problem import Problem
-from ..result import Result
-from .wircm import wircm
+from ..result import Callback, Result, Status, TracePoint
+from ..solvers import get_solver
+from .direct import direct
+
+#: The heuristic stops by itself when it stagnates; it never takes more than this share of the time.
+HEURISTIC_SHARE = 0.5
 
 
-def auto(problem: Problem, **options: Any) -> Result:
-    """IRCM, followed by WIRCM's exact phase in the remaining time."""
-    return wircm(problem, **options)
+def auto(
+    problem: Problem,
+    *,
+    solver: str = "auto",
+    time_limit: float = 60.0,
+    gap: float = 1e-6,
+    random_state: int = 0,
+    callback: Callback | None = None,
+    **native: Any,
+) -> Result:
+    """Run the heuristic, then the exact solver from its answer inside the time that is left."""
+    began = time.perf_counter()
+    quick = direct(
+        problem, time_limit=HEURISTIC_SHARE * time_limit, random_state=random_state, callback=callback
+    )
+    spent = time.perf_counter() - began
+    if quick.status is Status.INTERRUPTED or quick.gap <= gap:
+        return quick
+
+    def shifted(point: TracePoint) -> None:
+        if callback is not None:
+            callback(point._replace(seconds=point.seconds + spent))
+
+    exact = get_solver(solver)(
+        problem,
+        start=quick,
+        time_limit=max(0.0, time_limit - spent),
+        gap=gap,
+        random_state=random_state,
+        callback=shifted,
+        **native,
+    )
+    later = tuple(point._replace(seconds=point.seconds + spent) for point in exact.trace)
+    return replace(exact, seconds=exact.seconds + spent, trace=quick.trace + later)

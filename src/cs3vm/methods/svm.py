@@ -9,10 +9,10 @@ import numpy as np
 
 from ..convex import solve_convex
 from ..problem import Problem
-from ..result import Result, Status, answer
+from ..result import DEFAULT_GAP, Result, Status, answer
 
 
-def svm(problem: Problem, **_: Any) -> Result:
+def svm(problem: Problem, *, gap: float = DEFAULT_GAP, **_: Any) -> Result:
     """Solve P1 and count the unlabelled rows by the side they lie on.
 
     Rows on the plane follow the paper's rule for the SVM: all positive if the rows strictly on the
@@ -30,5 +30,7 @@ def svm(problem: Problem, **_: Any) -> Result:
     if problem.weights @ z <= problem.n_positive:
         z |= on_plane
     sides = np.where(problem.side == 0, z, problem.side > 0).astype(np.int8)
+    value = problem.objective(plane.w, plane.b, sides)
+    status = Status.OPTIMAL if value - bound <= gap * max(value, 1e-10) else Status.FEASIBLE
     seconds = time.perf_counter() - began
-    return Result(problem, Status.FEASIBLE, plane.w, plane.b, sides, lower_bound=bound, seconds=seconds)
+    return Result(problem, status, plane.w, plane.b, sides, lower_bound=bound, seconds=seconds)

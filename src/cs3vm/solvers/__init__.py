@@ -46,7 +46,7 @@ def available_solvers() -> list[str]:
 
 def get_solver(name: str) -> Solver:
     """Import a solver by name; ``"auto"`` is the default one."""
-    info = SOLVERS.get("scip" if name == "auto" else name)
+    info = SOLVERS.get("bnb" if name == "auto" else name)
     if info is None:
         raise UnknownNameError(f"unknown solver {name!r}: choose 'auto' or one of {', '.join(SOLVERS)}")
     if find_spec(info.package) is None:
