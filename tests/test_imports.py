@@ -13,7 +13,7 @@ SRC = Path(cs3vm.__file__).parent
 HEAVY = ("numba", "pyscipopt", "gurobipy", "sklearn", "matplotlib", "pandas", "typer", "rich")
 #: A module may import from its own layer and from those before it.
 LAYERS = [
-    {"exceptions", "intercept", "problem", "scaling"},
+    {"exceptions", "intercept", "problem", "scaling", "datasets"},
     {"result"},
     {"convex"},
     {"bnb"},
@@ -21,7 +21,7 @@ LAYERS = [
     {"methods"},
     {"solve"},
     {"_labels", "summary", "estimator", "model_selection", "plots"},
-    {"demo"},
+    {"demo", "report"},
     {"cli"},
 ]
 
