@@ -72,7 +72,7 @@ def linearised_optimum(search: Search, plane: Plane, k: int, shift: float = 0.0)
     mass = float(weights.sum())
     centre = np.append(weights @ problem.U[rows] / mass, 1.0)
     slope = mass / width
-    wanted = problem.n_positive + shift - plane.count
+    wanted = problem.n_positive + shift - plane.total
     aim = float(centre[:-1] @ plane.w) + plane.b + wanted / slope
     price = problem.count_penalty * slope
     return search.solve_soft(

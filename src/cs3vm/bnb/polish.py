@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..intercept import FloatArray
-from .quadratic import solve_rows
+from .quadratic import FINE, solve_rows
 from .search import IMPROVEMENT, Plane, Search
 
 Sides = NDArray[np.int8]
@@ -40,7 +40,7 @@ def solve_cell(search: Search, z: Sides, scores: FloatArray) -> Cell | None:
     for _ in range(12):
         held = np.column_stack([problem.U[rows], np.ones(len(rows))]) * sigma[rows, None]
         rhs = np.append(np.ones(problem.n), np.full(len(rows), margin))
-        v, alpha = solve_rows(np.vstack([search.rows_labelled, held]), rhs, problem.C)
+        v, alpha = solve_rows(np.vstack([search.rows_labelled, held]), rhs, problem.C, FINE)
         w, b = v[:-1], float(v[-1])
         unlabelled = problem.U @ w
         signed = sigma * (unlabelled + b) - margin
@@ -56,7 +56,7 @@ def solve_cell(search: Search, z: Sides, scores: FloatArray) -> Cell | None:
     if not search.ranking.unit:
         value = search.offer_sides(w, b, z)
         if value < plane.value:
-            plane = plane._replace(value=value, b=b, count=problem.count(z))
+            plane = plane._replace(value=value, b=b, total=problem.count(z))
     beta = alpha[problem.n :]
     holding = np.flatnonzero(beta > 1e-7 * max(float(beta.max(initial=0.0)), 1e-3))
     holding = holding[np.argsort(-beta[holding])]

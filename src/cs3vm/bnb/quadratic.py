@@ -18,22 +18,23 @@ from ..intercept import FloatArray
 
 #: Beyond this many columns the linear-algebra library is faster than compiled loops.
 COMPILED_COLUMNS = 64
-#: Relative tolerance of the gap; the search needs no more, the final answer is solved again.
-TOLERANCE = 1e-10
+#: Relative tolerances: of a step whose end is judged anyway, and of an answer.
+ROUGH, FINE = 1e-6, 1e-10
 
 
-def solve_rows(A: FloatArray, p: FloatArray, C: FloatArray) -> tuple[FloatArray, FloatArray]:
+def solve_rows(
+    A: FloatArray, p: FloatArray, C: FloatArray, tolerance: float
+) -> tuple[FloatArray, FloatArray]:
     """Return ``(w, b)`` and the multipliers of the rows; the first ``len(C)`` rows are soft."""
+    if len(A) < A.shape[1] - 1:
+        # Fewer rows than columns: w lies in the span of the rows.
+        rotation, triangle = np.linalg.qr(A[:, :-1].T)
+        v, alpha = solve_rows(np.column_stack([triangle.T, A[:, -1]]), p, C, tolerance)
+        return np.append(rotation @ v[:-1], v[-1]), alpha
     if A.shape[1] <= COMPILED_COLUMNS:
-        v, alpha = _interior_point(A, p, C, TOLERANCE, 60)
+        v, alpha = _interior_point(A, p, C, tolerance, 60)
         return v, alpha
-    if len(A) >= A.shape[1] - 1:
-        return InteriorPoint(A, p, C).solve(TOLERANCE)
-    # Fewer rows than columns: w lies in the span of the rows.
-    rotation, triangle = np.linalg.qr(A[:, :-1].T)
-    reduced = np.column_stack([triangle.T, A[:, -1]])
-    v, alpha = InteriorPoint(reduced, p, C).solve(TOLERANCE)
-    return np.append(rotation @ v[:-1], v[-1]), alpha
+    return InteriorPoint(A, p, C).solve(0.01 * tolerance)
 
 
 @njit(cache=True)
@@ -134,7 +135,7 @@ def _interior_point(A, p, C, tolerance, max_iter):  # type: ignore[no-untyped-de
         alpha[i] = 0.5 * C[i]
     best_v, best_alpha, best = v.copy(), alpha.copy(), np.inf
     for _ in range(max_iter):
-        gap, worst = 0.0, 0.0
+        gap, worst, value, largest = 0.0, 0.0, 0.0, 0.0
         for a in range(size):
             dual[a] = v[a] if a < size - 1 else 0.0
         for i in range(rows):
@@ -147,19 +148,30 @@ def _interior_point(A, p, C, tolerance, max_iter):  # type: ignore[no-untyped-de
             if i < n:
                 t += xi[i]
                 gap += nu[i] * xi[i]
+                value += C[i] * xi[i]
                 ratio[i] += xi[i] / nu[i]
             primal[i] = t
             theta[i] = 1.0 / ratio[i]
             worst = max(worst, abs(t))
+        infeasible = worst
         for a in range(size):
             worst = max(worst, abs(dual[a]))
+            if a < size - 1:
+                value += 0.5 * v[a] * v[a]
+                largest = max(largest, abs(v[a]))
         if not gap + worst < 1e300:
             break
         if gap + worst < best:
             best = gap + worst
             best_v[:] = v
             best_alpha[:] = alpha
-        if best <= tolerance * (1.0 + total):
+        if (
+            gap <= tolerance * value
+            and infeasible <= tolerance
+            and worst <= 10.0 * tolerance * (largest + infeasible)
+        ):
+            break
+        if best <= 1e-14 * (1.0 + total):
             break
         mu = gap / (rows + n)
         _factor(A, theta, L)

@@ -20,11 +20,11 @@ WINDOW_ROWS = 2000
 
 
 class Judgement(NamedTuple):
-    """Cost without ``½‖w‖²``, the intercept, and the count of positives it stands for."""
+    """Cost without ``½‖w‖²``, the intercept, and the total of positives it stands for."""
 
     cost: float
     b: float
-    count: float
+    total: float
 
 
 class Ranking:
@@ -34,7 +34,7 @@ class Ranking:
         self.problem = problem
         self.positive, self.negative = np.flatnonzero(problem.y > 0), np.flatnonzero(problem.y < 0)
         self.C_positive, self.C_negative = problem.C[self.positive], problem.C[self.negative]
-        self.equal_C = bool(np.all(problem.C == problem.C[0]))
+        self.equal_C = bool(np.all(problem.C[0] == problem.C))
         self.unit = bool(np.all(problem.weights == 1.0))
         self.fixed_up, self.fixed_down = np.flatnonzero(problem.side > 0), np.flatnonzero(problem.side < 0)
         self.any_fixed = len(self.fixed_up) + len(self.fixed_down) > 0
@@ -44,7 +44,7 @@ class Ranking:
         self.weights = problem.weights[self.free] if self.any_fixed else problem.weights
 
     def judge(self, labelled: FloatArray, unlabelled: FloatArray) -> Judgement:
-        """Judge the scores ``X·w`` and ``U·w``; the cost is infinite if the fixed sides allow no intercept."""
+        """Judge the scores ``X·w`` and ``U·w``; infinite cost if no intercept fits."""
         problem, margin = self.problem, self.problem.side_margin
         top = max(unlabelled.max(), -unlabelled.min()) if len(unlabelled) else 0.0
         slack = EMPTY_TOLERANCE * (1.0 + top)

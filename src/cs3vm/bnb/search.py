@@ -12,7 +12,7 @@ from ..convex import solve_convex
 from ..intercept import EMPTY_TOLERANCE, FloatArray, Intercept
 from ..problem import Problem
 from ..result import Callback, Result, Status, TracePoint
-from .quadratic import solve_rows
+from .quadratic import FINE, ROUGH, solve_rows
 from .ranking import Ranking
 
 #: A change of the objective below this, relative, is no improvement.
@@ -29,7 +29,7 @@ class Plane(NamedTuple):
     unlabelled: FloatArray
     value: float
     b: float
-    count: float
+    total: float
 
 
 class Search:
@@ -108,7 +108,7 @@ class Search:
             return None if best is None else best.z.copy()
         z = (self.problem.side > 0).astype(np.int8)
         free = self.ranking.free if self.ranking.any_fixed else np.arange(self.problem.m)
-        number = round(plane.count - self.ranking.base)
+        number = round(plane.total - self.ranking.base)
         if number >= len(free):
             z[free] = 1
         elif number > 0:
@@ -138,13 +138,14 @@ class Search:
         """
         problem = self.problem
         A, ones, labelled_price = self._labelled_rows(near)
+        tolerance = FINE if self.ranking.any_fixed else ROUGH  # held sides must hold
         labelled_price = labelled_price if price is None else price
         while True:
             held = self._held
             sigma = problem.side[held].astype(float)
             hard = np.column_stack([problem.U[held], np.ones(len(held))]) * sigma[:, None]
             rhs = np.concatenate([ones, p, np.full(len(held), problem.side_margin)])
-            v, _ = solve_rows(np.vstack([A, rows, hard]), rhs, np.append(labelled_price, C))
+            v, _ = solve_rows(np.vstack([A, rows, hard]), rhs, np.append(labelled_price, C), tolerance)
             if not self.ranking.any_fixed or not self._hold_violated(v):
                 return v[:-1]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ..intercept import FloatArray
 from ..problem import Problem
 from ..result import Callback, Result
 
@@ -11,16 +13,17 @@ from ..result import Callback, Result
 def direct(
     problem: Problem,
     *,
+    starts: Sequence[FloatArray] = (),
     time_limit: float = 60.0,
     random_state: int = 0,
     callback: Callback | None = None,
-    **options: Any,
+    **_: Any,
 ) -> Result:
     """Search for a good plane; ends by itself when the search stagnates, or at the time limit.
 
-    The answer comes with the SVM's value as an honest lower bound. ``options`` are those of
-    :func:`cs3vm.bnb.primal.improve`, such as ``starts``.
+    The answer comes with the SVM's value as an honest lower bound. ``starts`` are vectors w to begin
+    from, besides its own.
     """
     from ..bnb.primal import improve  # compiled code: loaded when first needed
 
-    return improve(problem, time_limit=time_limit, random_state=random_state, callback=callback, **options)
+    return improve(problem, starts, time_limit=time_limit, random_state=random_state, callback=callback)
