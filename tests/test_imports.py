@@ -14,14 +14,16 @@ HEAVY = ("numba", "pyscipopt", "gurobipy", "sklearn", "matplotlib", "pandas", "t
 #: A module may import from its own layer and from those before it.
 LAYERS = [
     {"exceptions", "intercept", "problem", "scaling", "datasets"},
-    {"result"},
+    {"result", "_json"},
     {"convex"},
     {"bnb"},
     {"solvers"},
     {"methods"},
     {"solve"},
-    {"_labels", "summary", "estimator", "model_selection", "plots"},
+    {"_labels", "summary", "estimator", "model_selection", "plots", "progress"},
+    {"_files", "_dialect", "tables", "encoding", "modelfile"},
     {"demo", "report"},
+    {"commands"},
     {"cli"},
 ]
 

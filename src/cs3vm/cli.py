@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import __version__
+from .commands._common import EXIT_CODES, Commands
+from .commands.compare import compare
+from .commands.fit import fit
+from .commands.predict import predict
 
 if TYPE_CHECKING:
     from .demo import Sample
@@ -15,23 +19,65 @@ if TYPE_CHECKING:
 
 PICTURE_FORMATS = (".png", ".svg", ".pdf")
 
-EPILOG = """
+EPILOG = f"""
 **Examples**
 
 `cs3vm demo` shows what a known total changes, as a table and as the picture demo.png
 
 `cs3vm demo --out figures/demo.pdf --time-limit 10` writes the picture elsewhere, in another format
 
+`cs3vm fit people.csv --label cash --positive yes --n-positive 1250` classifies the rows whose cell is empty
+
+`cs3vm predict people.model.json new.csv` classifies new rows
+
 `cs3vm solvers` lists the solvers and how to get those that are missing
+
+{EXIT_CODES}
+"""
+
+FIT_EPILOG = f"""
+**Examples**
+
+`cs3vm fit people.csv --label cash --positive yes --n-positive 1250`
+
+`cs3vm fit people.xlsx --label cash --positive yes --total-positive 1300 --id person --impute median`
+
+`cs3vm fit people.parquet --label cash --positive-rate 0.42 --features age,income --time-limit 60 --json`
+
+{EXIT_CODES}
+"""
+
+PREDICT_EPILOG = f"""
+**Examples**
+
+`cs3vm predict people.model.json new.csv`
+
+`cs3vm predict people.model.json new.xlsx --id person --out new.labels.csv --force`
+
+{EXIT_CODES}
+"""
+
+COMPARE_EPILOG = f"""
+**Examples**
+
+`cs3vm compare people.csv --label cash --positive yes --n-positive 1250`
+
+`cs3vm compare people.csv --label cash --positive-rate 0.4 --methods svm,top_tau,auto --time-limit 30`
+
+{EXIT_CODES}
 """
 
 app = typer.Typer(
+    cls=Commands,
     help="Classification with few, biased labels and a known total of positives.",
     epilog=EPILOG,
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    add_completion=False,
+    pretty_exceptions_show_locals=False,
 )
+app.command(epilog=FIT_EPILOG)(fit)
+app.command(epilog=PREDICT_EPILOG)(predict)
+app.command(epilog=COMPARE_EPILOG)(compare)
 
 
 def _version(value: bool) -> None:
@@ -116,12 +162,12 @@ def _demo_table(sample: Sample, fits: dict[str, CS3VMClassifier]) -> Any:
     table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False, collapse_padding=True)
     for name in ("method", "positives", "correct", "objective", "bound", "gap", "status", "seconds"):
         table.add_column(name, justify="left" if name in ("method", "status") else "right", no_wrap=True)
-    for title, fit in fits.items():
-        result = fit.result_
+    for title, fitted in fits.items():
+        result = fitted.result_
         table.add_row(
             title,
             f"{result.count:g} of {sample.n_positive}",
-            f"{100 * sample.accuracy(fit.transduction_):.0f} %",
+            f"{100 * sample.accuracy(fitted.transduction_):.0f} %",
             f"{result.objective:.4f}",
             f"{result.lower_bound:.4f}",
             f"{100 * result.gap:.1f} %",

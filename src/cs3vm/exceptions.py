@@ -21,3 +21,19 @@ class SolverNotInstalledError(CS3VMError, ImportError):
 
 class SolverLicenseError(CS3VMError, RuntimeError):
     """The solver is installed, but its licence does not cover this problem."""
+
+
+class TableError(CS3VMError, ValueError):
+    """A file or one of its columns cannot be used as given."""
+
+
+class ModelFileError(CS3VMError, ValueError):
+    """A model file is not one, is damaged, or was written by a newer version."""
+
+
+class OutputError(CS3VMError, OSError):
+    """A file cannot be written where it was asked for."""
+
+
+class MissingPackageError(CS3VMError, ImportError):
+    """An optional package is not installed."""

@@ -136,6 +136,19 @@ class Result:
         trivial = self.problem.trivial
         return self.found and trivial is not None and self.objective >= trivial.cost * (1 - 1e-9)
 
+    def to_json(self, *, with_problem: bool = True) -> str:
+        """The result as JSON; without its problem it is small, and needs the problem to be read again."""
+        from ._json import result_to_json
+
+        return result_to_json(self, with_problem=with_problem)
+
+    @classmethod
+    def from_json(cls, text: str, problem: Problem | None = None) -> Result:
+        """Read what :meth:`to_json` wrote; the objective is recomputed from the problem."""
+        from ._json import result_from_json
+
+        return result_from_json(text, problem)
+
     def __repr__(self) -> str:
         if not self.found:
             return f"Result(status={self.status.value!r}, no point, lower_bound={self.lower_bound:.6g})"

@@ -1,0 +1,158 @@
+"""The options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..methods import METHODS
+from ..solvers import SOLVERS
+
+#: Seconds of search on the command line: with 20,000 rows the whole command then takes under ten.
+TIME_LIMIT = 5.0
+
+
+class Standardize(StrEnum):
+    """The scalings by their names on the command line."""
+
+    ZSCORE = "zscore"
+    PAPER = "paper"
+    NONE = "none"
+
+
+class Impute(StrEnum):
+    """The ways to fill in missing values."""
+
+    MEDIAN = "median"
+
+
+def _positive(value: float) -> float:
+    if not value > 0:
+        raise typer.BadParameter(f"{value:g} is not a positive number")
+    return value
+
+
+DATA, SEARCH, OUTPUT = "The data", "The search", "The output"
+
+TableFile = Annotated[
+    Path,
+    typer.Argument(
+        help="A table with a header row: .csv, .tsv, .parquet, .feather or .xlsx.", show_default=False
+    ),
+]
+Label = Annotated[
+    str,
+    typer.Option(
+        help="The column to learn: two values, and empty cells in the rows to be classified.",
+        rich_help_panel=DATA,
+    ),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(help="The value that the total counts. Default: the greater one.", rich_help_panel=DATA),
+]
+NPositive = Annotated[
+    int | None,
+    typer.Option(min=0, help="How many of the rows *without* label are positive.", rich_help_panel=DATA),
+]
+PositiveRate = Annotated[
+    float | None,
+    typer.Option(
+        min=0, max=1, help="Instead: their share among the rows without label, 0 to 1.", rich_help_panel=DATA
+    ),
+]
+TotalPositive = Annotated[
+    int | None,
+    typer.Option(
+        min=0, help="Instead: the positives in the whole table, labelled rows included.", rich_help_panel=DATA
+    ),
+]
+Id = Annotated[
+    str | None,
+    typer.Option(
+        "--id", help="A column that identifies rows; copied, not learnt from.", rich_help_panel=DATA
+    ),
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Columns to learn from, separated by commas, or repeat it. Default: all.", rich_help_panel=DATA
+    ),
+]
+Exclude = Annotated[list[str] | None, typer.Option(help="Columns to leave out.", rich_help_panel=DATA)]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Columns that are categories though they hold numbers, or numbers and text.",
+        rich_help_panel=DATA,
+    ),
+]
+ImputeBy = Annotated[
+    Impute | None,
+    typer.Option(
+        "--impute",
+        help="Fill missing values: numbers by the median, categories by the most frequent value.",
+        rich_help_panel=DATA,
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        help=f"One of {', '.join(METHODS)}.", autocompletion=lambda: list(METHODS), rich_help_panel=SEARCH
+    ),
+]
+Solver = Annotated[
+    str,
+    typer.Option(
+        help=f"auto, or one of {', '.join(SOLVERS)}; see cs3vm solvers.",
+        autocompletion=lambda: ["auto", *SOLVERS],
+        rich_help_panel=SEARCH,
+    ),
+]
+TimeLimit = Annotated[
+    float,
+    typer.Option(
+        callback=_positive,
+        help="Seconds of search. It ends earlier when the answer is proven; more time gives a better proof.",
+        rich_help_panel=SEARCH,
+    ),
+]
+Scaling = Annotated[
+    Standardize,
+    typer.Option(
+        "--standardize",
+        help="zscore: mean 0, deviation 1; paper: centred, rescaled beyond ±100; none.",
+        rich_help_panel=SEARCH,
+    ),
+]
+PriceOfSlack = Annotated[
+    float, typer.Option("--C", callback=_positive, help="Price of a label's slack.", rich_help_panel=SEARCH)
+]
+CountPenalty = Annotated[
+    float, typer.Option(callback=_positive, help="Price of each miscounted row.", rich_help_panel=SEARCH)
+]
+SideMargin = Annotated[
+    float,
+    typer.Option(min=0, help="Above 0, no row may lie on the plane; see the docs.", rich_help_panel=SEARCH),
+]
+Seed = Annotated[int, typer.Option(help="Seed of the random numbers.", rich_help_panel=SEARCH)]
+OutDir = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the output. Default: that of the table.", rich_help_panel=OUTPUT),
+]
+OutPrefix = Annotated[
+    str | None,
+    typer.Option(help="Begin of the output's names. Default: the table's name.", rich_help_panel=OUTPUT),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace output that exists.", rich_help_panel=OUTPUT)]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.", rich_help_panel=OUTPUT)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=OUTPUT)]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print a machine-readable summary instead of a table.", rich_help_panel=OUTPUT
+    ),
+]

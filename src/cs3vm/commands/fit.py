@@ -1,0 +1,307 @@
+"""``cs3vm fit``: from a table with few labels and a known total to labels, a model and a report."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from .._files import check_outputs, write_atomically
+from ..exceptions import MissingPackageError
+from ..result import Callback, Status
+from . import _options as opt
+from ._common import command_line, tell
+
+if TYPE_CHECKING:
+    from ..estimator import CS3VMClassifier
+    from ._data import Data
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that a fit writes."""
+
+    labels: Path
+    model: Path
+    report: Path | None
+
+    @classmethod
+    def beside(cls, table: Path, folder: Path | None, prefix: str | None, report: bool) -> Outputs:
+        """The usual names, beside the table unless said otherwise."""
+        start, name = folder or table.parent, prefix or table.stem
+        return cls(
+            start / f"{name}.labels.csv",
+            start / f"{name}.model.json",
+            start / f"{name}.report.html" if report else None,
+        )
+
+    @property
+    def paths(self) -> list[Path]:
+        """All of them."""
+        return [path for path in (self.labels, self.model, self.report) if path is not None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to search."""
+
+    method: str
+    solver: str
+    time_limit: float
+    standardize: str
+    C: float
+    count_penalty: float
+    side_margin: float
+    seed: int
+
+    def check(self) -> None:
+        """Refuse unknown names before anything is read."""
+        from ..methods import get_method
+        from ..solvers import get_solver
+
+        get_method(self.method)
+        get_solver(self.solver)
+
+    def classifier(self, positive: str, callback: Callback | None = None) -> CS3VMClassifier:
+        """The classifier that they describe."""
+        from ..estimator import CS3VMClassifier
+
+        return CS3VMClassifier(
+            self.method,
+            solver=self.solver,
+            C=self.C,
+            count_penalty=self.count_penalty,
+            time_limit=self.time_limit,
+            standardize=None if self.standardize == "none" else self.standardize,
+            pos_label=positive,
+            random_state=self.seed,
+            options={"side_margin": self.side_margin, "callback": callback},
+        )
+
+
+def fit(
+    ctx: typer.Context,
+    table: opt.TableFile,
+    label: opt.Label,
+    positive: opt.Positive = None,
+    n_positive: opt.NPositive = None,
+    positive_rate: opt.PositiveRate = None,
+    total_positive: opt.TotalPositive = None,
+    id_: opt.Id = None,
+    features: opt.Features = None,
+    exclude: opt.Exclude = None,
+    categorical: opt.Categorical = None,
+    impute: opt.ImputeBy = None,
+    method: opt.Method = "auto",
+    solver: opt.Solver = "auto",
+    time_limit: opt.TimeLimit = opt.TIME_LIMIT,
+    standardize: opt.Scaling = opt.Standardize.ZSCORE,
+    C: opt.PriceOfSlack = 1.0,
+    count_penalty: opt.CountPenalty = 1.0,
+    side_margin: opt.SideMargin = 0.0,
+    seed: opt.Seed = 0,
+    out_dir: opt.OutDir = None,
+    out_prefix: opt.OutPrefix = None,
+    force: opt.Force = False,
+    no_report: opt.NoReport = False,
+    quiet: opt.Quiet = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Classify the rows without label, so that as many are positive as is known.
+
+    Writes people.labels.csv (given label, predicted label, score, whether the row lies on the plane),
+    people.model.json (for cs3vm predict) and people.report.html (to look at). Given labels are kept.
+    """
+    from ._data import Question, load
+
+    settings = Settings(method, solver, time_limit, standardize.value, C, count_penalty, side_margin, seed)
+    settings.check()
+    outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)
+    _check_report(outputs)
+    data = load(
+        Question(
+            table,
+            label,
+            positive,
+            n_positive,
+            positive_rate,
+            total_positive,
+            id_,
+            features or (),
+            exclude or (),
+            categorical or (),
+            impute is not None,
+        )
+    )
+    check_outputs(outputs.paths, force=force, inputs=[table])
+    tell(data.notes, quiet=quiet)
+    clf, caught = search(data, settings, quiet=quiet or as_json)
+    tell(caught, quiet=quiet)
+    _write(clf, data, outputs, label, id_, settings)
+    if outputs.report is not None:
+        _write_report(clf, data, outputs.report, label, command_line(ctx), caught)
+    summary = _summary(clf, data, outputs, label, settings, caught)
+    if as_json:
+        typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
+    elif not quiet:
+        _print(clf, data, outputs, label)
+
+
+def search(data: Data, settings: Settings, *, quiet: bool) -> tuple[CS3VMClassifier, list[str]]:
+    """Fit with a live line; Ctrl-C ends the search and keeps the best answer."""
+    from ..progress import ProgressLine
+    from ..summary import CS3VMWarning
+
+    line = ProgressLine(settings.time_limit)
+    clf = settings.classifier(data.positive, line)
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CS3VMWarning)
+        try:
+            if quiet:
+                _fit(clf, data)
+            else:
+                with line:
+                    _fit(clf, data)
+        except KeyboardInterrupt:  # before the method had an answer of its own
+            notes.append(
+                "stopped before the search had an answer: the labels are the SVM's scores, cut at the total"
+            )
+            clf = settings.classifier(data.positive).set_params(method="top_tau")
+            _fit(clf, data)
+    if clf.result_.status is Status.INTERRUPTED:
+        notes.append("stopped by Ctrl-C: this is the best answer found until then")
+    notes += [str(warning.message) for warning in caught if issubclass(warning.category, CS3VMWarning)]
+    return clf, notes
+
+
+def _fit(clf: CS3VMClassifier, data: Data) -> None:
+    import pandas as pd
+
+    y = pd.Series(pd.Categorical(data.y, categories=sorted([data.negative, data.positive])))
+    clf.fit(data.X, y, n_positive=data.n_positive)
+
+
+# -- writing -----------------------------------------------------------------------------------------
+def _check_report(outputs: Outputs) -> None:
+    missing = [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]
+    if outputs.report is not None and missing:
+        raise MissingPackageError(
+            f"the report needs the package {' and '.join(missing)}, which is not installed: "
+            'pip install "cs3vm[report]", or leave the report out with --no-report'
+        )
+
+
+def _write(
+    clf: CS3VMClassifier, data: Data, outputs: Outputs, label: str, id_: str | None, settings: Settings
+) -> None:
+    import numpy as np
+
+    from ..modelfile import make_model, save_model
+    from ..tables import write_csv
+
+    model = make_model(clf, data.encoding, label, asdict(settings))
+    on_plane = np.zeros(len(data.y), dtype=int)
+    result = clf.result_
+    on_plane[~data.labelled] = result.problem.on_plane(np.asarray(result.coef), result.intercept)
+    columns = {
+        **identifiers(data.table, id_),
+        "given": data.y,
+        "predicted": clf.transduction_,
+        "score": model.scores(data.X),
+        "on_plane": on_plane,
+    }
+    write_csv(columns, outputs.labels)
+    save_model(model, outputs.model)
+
+
+def identifiers(table: Any, id_: str | None) -> dict[str, Any]:
+    """The first column of the output: the identifiers, or the numbers of the rows in the file."""
+    if id_ is None:
+        return {"row": table.frame.index.to_numpy() + 1 + table.header_rows}
+    taken = ("given", "predicted", "score", "on_plane")
+    return {"id" if id_ in taken else id_: table.frame[id_].to_numpy()}
+
+
+def _write_report(
+    clf: CS3VMClassifier, data: Data, path: Path, label: str, command: str, caught: list[str]
+) -> None:
+    from ..report import make_report
+
+    make: Callable[..., str] = make_report
+    html = make(
+        clf,
+        data.X,
+        data.y,
+        feature_names=data.encoding.feature_names,
+        label_name=label,
+        positive_name=data.positive,
+        negative_name=data.negative,
+        source=data.table.path.name,
+        command=command,
+        warnings=(*data.notes, *caught),
+    )
+    write_atomically(path, lambda file: file.write(html))
+
+
+# -- printing ----------------------------------------------------------------------------------------
+def _summary(
+    clf: CS3VMClassifier, data: Data, outputs: Outputs, label: str, settings: Settings, notes: list[str]
+) -> dict[str, Any]:
+    from .. import __version__
+
+    result = clf.result_
+    written = {name: str(path) for name, path in asdict(outputs).items() if path is not None}
+    return {
+        "cs3vm": __version__,
+        "table": str(data.table.path),
+        "rows": len(data.table),
+        "labelled": result.problem.n,
+        "unlabelled": result.problem.m,
+        "label": label,
+        "positive": data.positive,
+        "negative": data.negative,
+        "n_positive": data.n_positive,
+        "count": int(result.count),
+        "on_plane": result.on_plane,
+        "method": clf.method,
+        "status": result.status.value,
+        "objective": result.objective,
+        "lower_bound": result.lower_bound,
+        "gap": result.gap,
+        "seconds": round(result.seconds, 3),
+        "features": data.encoding.feature_names,
+        "notes": [*data.notes, *notes],
+        "files": written,
+    }
+
+
+def _print(clf: CS3VMClassifier, data: Data, outputs: Outputs, label: str) -> None:
+    problem = clf.result_.problem
+    typer.echo(
+        f"{data.table.path.name}: {problem.m} rows without label, {data.n_positive} of them known to be "
+        f"{label}={data.positive}; {problem.n} rows with label, {int((problem.y > 0).sum())} of them "
+        f"{data.positive}\n"
+    )
+    typer.echo(str(clf.summary()).split("\n! ")[0])
+    typer.echo(f"\n{in_words(clf)}")
+    typer.echo("Written: " + ", ".join(str(path) for path in outputs.paths))
+
+
+def in_words(clf: CS3VMClassifier) -> str:
+    """What is proven about the answer."""
+    result = clf.result_
+    if clf.method in ("svm", "top_tau"):
+        return f"{clf.method} does not search for the best plane; see --method."
+    if result.is_optimal:
+        return "The answer is proven optimal."
+    if result.lower_bound <= 0:
+        return f"The best answer found ({result.status.value}); nothing is proven about a better one."
+    above = 100 * (result.objective / result.lower_bound - 1)
+    return f"The best answer found ({result.status.value}); it is at most {above:.1f} % above the optimum."

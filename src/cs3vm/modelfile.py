@@ -1,0 +1,278 @@
+"""A fitted model as a file: versioned JSON with a checksum. Reading one checks it and runs no code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._files import write_atomically
+from .encoding import Column, Encoding
+from .exceptions import ModelFileError
+from .intercept import FloatArray
+
+if TYPE_CHECKING:
+    from .estimator import CS3VMClassifier
+
+FORMAT = "cs3vm-model"
+#: Raised whenever an older version of the package could misread a file.
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What is needed to classify new rows of a table, and what is known about the fit."""
+
+    label: str  #: the column that was learnt
+    positive: str
+    negative: str
+    n_positive: float
+    encoding: Encoding
+    coef: FloatArray  #: in the units of the encoded features; a score above 0 means positive
+    intercept: float
+    shift: FloatArray  #: the scaling of the fit, kept for the record
+    factor: FloatArray
+    result: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    library: str = ""
+
+    def scores(self, X: FloatArray) -> FloatArray:
+        """``coef·x + intercept`` of encoded rows."""
+        return np.asarray(X @ self.coef + self.intercept)
+
+    def labels(self, scores: FloatArray) -> Any:
+        """The class of each score; a row on the plane is positive."""
+        return np.where(scores >= 0, self.positive, self.negative).astype(object)
+
+
+def make_model(clf: CS3VMClassifier, encoding: Encoding, label: str, settings: dict[str, Any]) -> Model:
+    """The model of a fitted classifier, with its weights turned towards the positive class."""
+    from . import __version__
+
+    negative = next(c for c in clf.classes_.tolist() if c != clf.pos_label_)
+    direction = 1.0 if clf.pos_label_ == clf.classes_[1] else -1.0
+    result = clf.result_
+    return Model(
+        label=label,
+        positive=str(clf.pos_label_),
+        negative=str(negative),
+        n_positive=float(clf.n_positive_),
+        encoding=encoding,
+        coef=direction * clf.coef_[0],
+        intercept=float(direction * clf.intercept_[0]),
+        shift=clf.scaling_.shift,
+        factor=clf.scaling_.factor,
+        result={
+            "status": result.status.value,
+            "objective": result.objective,
+            "lower_bound": result.lower_bound,
+            "gap": result.gap,
+            "count": result.count,
+            "on_plane": result.on_plane,
+            "labelled": result.problem.n,
+            "unlabelled": result.problem.m,
+            "seconds": round(result.seconds, 3),
+        },
+        settings=settings,
+        library=__version__,
+    )
+
+
+def save_model(model: Model, path: Path) -> None:
+    """Write a model to a file in one step."""
+    body = {
+        "label": model.label,
+        "positive": model.positive,
+        "negative": model.negative,
+        "n_positive": model.n_positive,
+        "columns": [asdict(column) for column in model.encoding.columns],
+        "features": model.encoding.feature_names,
+        "coef": model.coef.tolist(),
+        "intercept": model.intercept,
+        "scaling": {"shift": model.shift.tolist(), "factor": model.factor.tolist()},
+        "result": model.result,
+        "settings": model.settings,
+    }
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": model.library,
+        "checksum": _checksum(body),
+        "model": body,
+    }
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    write_atomically(path, lambda file: file.write(text + "\n"))
+
+
+def load_model(path: Path) -> Model:
+    """Read a model from a file, after checking all of it."""
+    document = _parse(path)
+    if document.get("format") != FORMAT:
+        raise ModelFileError(
+            f"{path.name} is JSON, but not a model of cs3vm: give a file written by cs3vm fit"
+        )
+    version = document.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ModelFileError(f"{path.name} has no valid format version: fit the model again")
+    if version > VERSION:
+        raise ModelFileError(
+            f"{path.name} was written by a newer version of cs3vm ({document.get('library', 'unknown')}): "
+            f"its format is {version}, this one reads up to {VERSION}. pip install --upgrade cs3vm"
+        )
+    _check(document, _DOCUMENT, path.name, "the file")
+    body = document["model"]
+    if document["checksum"] != _checksum(body):
+        raise ModelFileError(
+            f"{path.name} was changed or damaged after it was written (its checksum does not fit): use the "
+            "original file, or fit the model again"
+        )
+    _check(body, _MODEL, path.name, "model")
+    return _build(body, document["library"], path.name)
+
+
+def _not_a_model(path: Path) -> ModelFileError:
+    return ModelFileError(f"{path.name} is JSON, but no model: give a file that cs3vm fit has written")
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise ModelFileError(f"there is no model file {path}") from error
+    except OSError as error:
+        raise ModelFileError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{path.name} is not a model file: it is not text") from error
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(
+            f"{path.name} is not a complete model file ({error}): it was cut off, or is no JSON at all. "
+            "Copy it again, or fit the model again"
+        ) from error
+    if not isinstance(document, dict):
+        raise ModelFileError(
+            f"{path.name} is JSON, but not a model of cs3vm: give a file written by cs3vm fit"
+        )
+    return document
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no valid number")
+
+
+def _checksum(body: Any) -> str:
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _build(body: dict[str, Any], library: str, name: str) -> Model:
+    columns = tuple(Column(c["name"], c["kind"], tuple(c["categories"]), c["fill"]) for c in body["columns"])
+    encoding, scaling = Encoding(columns), body["scaling"]
+    number = len(encoding.feature_names)
+    lengths = {len(body["coef"]), len(scaling["shift"]), len(scaling["factor"]), len(body["features"])}
+    if lengths != {number} or body["features"] != encoding.feature_names:
+        raise ModelFileError(f"{name} contradicts itself: its weights do not fit its {number} features")
+    if body["positive"] == body["negative"]:
+        raise ModelFileError(f"{name} contradicts itself: both classes are {body['positive']!r}")
+    return Model(
+        body["label"],
+        body["positive"],
+        body["negative"],
+        float(body["n_positive"]),
+        encoding,
+        np.array(body["coef"], dtype=float),
+        float(body["intercept"]),
+        np.array(scaling["shift"], dtype=float),
+        np.array(scaling["factor"], dtype=float),
+        body["result"],
+        body["settings"],
+        library,
+    )
+
+
+# -- the schema: a test per field, and messages that name the field --------------------------------------
+Test = Callable[[Any], bool]
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _list_of(test: Test) -> Test:
+    return lambda value: isinstance(value, list) and all(test(item) for item in value)
+
+
+def _record(fields: dict[str, Test]) -> Test:
+    return lambda value: (
+        isinstance(value, dict)
+        and value.keys() == fields.keys()
+        and all(t(value[k]) for k, t in fields.items())
+    )
+
+
+def _mapping(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _column(value: Any) -> bool:
+    fields: dict[str, Test] = {
+        "name": _text,
+        "kind": lambda kind: kind in ("number", "flag", "category"),
+        "categories": _list_of(_text),
+        "fill": lambda fill: fill is None or _text(fill) or _number(fill),
+    }
+    if not _record(fields)(value):
+        return False
+    known, fill = value["categories"], value["fill"]
+    if value["kind"] == "category":
+        return len(known) == len(set(known)) > 0 and (fill is None or fill in known)
+    return not known and not isinstance(fill, str)
+
+
+_DOCUMENT: dict[str, Test] = {
+    "format": _text,
+    "version": _number,
+    "library": _text,
+    "checksum": _text,
+    "model": _mapping,
+}
+_MODEL: dict[str, Test] = {
+    "label": _text,
+    "positive": _text,
+    "negative": _text,
+    "n_positive": lambda value: _number(value) and value >= 0,
+    "columns": _list_of(_column),
+    "features": _list_of(_text),
+    "coef": _list_of(_number),
+    "intercept": _number,
+    "scaling": _record({"shift": _list_of(_number), "factor": _list_of(_number)}),
+    "result": _mapping,
+    "settings": _mapping,
+}
+
+
+def _check(data: dict[str, Any], schema: dict[str, Test], name: str, place: str) -> None:
+    for key, test in schema.items():
+        if key not in data:
+            raise ModelFileError(f"{name} is not a valid model: {place} has no {key!r}. Fit the model again")
+        if not test(data[key]):
+            raise ModelFileError(f"{name} is not a valid model: {key!r} in {place} has a wrong value")
+    unknown = sorted(set(data) - set(schema))
+    if unknown:
+        raise ModelFileError(f"{name} is not a valid model: {place} has the unknown field {unknown[0]!r}")
