@@ -1,0 +1,69 @@
+"""A report on a fit: one HTML file that needs nothing else, and in which the data cannot become code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._content import Names, content
+
+
+def make_report(
+    clf: Any,
+    X: Any,
+    y: Any,
+    *,
+    feature_names: Sequence[str],
+    label_name: str,
+    positive_name: str,
+    negative_name: str,
+    source: str,
+    command: str,
+    warnings: Sequence[str] = (),
+) -> str:
+    """Write a self-contained HTML page about a fitted classifier.
+
+    All names and texts are escaped; the page loads nothing, and its content security policy forbids
+    scripts and requests.
+
+    Parameters
+    ----------
+    clf
+        A fitted :class:`cs3vm.CS3VMClassifier`.
+    X, y
+        The numeric rows and the labels that it was fitted to.
+    feature_names
+        One name per column of ``X``.
+    label_name, positive_name, negative_name
+        What the label and its two classes are called.
+    source
+        Where the data come from, such as the name of a file.
+    command
+        How to get the same report again.
+    warnings
+        Further warnings for the reader, besides those that the fit itself gives reason for.
+    """
+    names = Names(
+        features=tuple(map(_text, feature_names)),
+        label=_text(label_name),
+        positive=_text(positive_name),
+        negative=_text(negative_name),
+    )
+    fields = content(clf, X, y, names, [_text(w) for w in warnings])
+    return str(_template().render(fields, names=names, source=_text(source), command=_text(command)))
+
+
+def _text(value: Any) -> str:
+    """A string that any file can hold: bytes that were no text become question marks."""
+    return str(value).encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _template() -> Any:
+    from importlib.resources import files
+
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(files(__name__).joinpath("report.html.jinja").read_text("utf-8"))

@@ -1,0 +1,231 @@
+"""What the report says: numbers and plain words, no markup."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._labels import read_labels
+from ..intercept import FloatArray
+from ..result import Result, Status
+from ..solve import solve
+from ..summary import BASELINES, notes_on
+from ._figures import draw_figures
+
+MAX_SEPARATING = 5  # features named in the warning
+MAX_WEIGHTS = 200  # rows of the table of weights
+PACKAGES = ("cs3vm", "numpy", "scipy", "scikit-learn", "numba", "pyscipopt", "matplotlib")
+
+
+class Names(NamedTuple):
+    """What the user calls things."""
+
+    features: tuple[str, ...]
+    label: str
+    positive: str
+    negative: str
+
+
+class Row(NamedTuple):
+    """One method in the comparison."""
+
+    title: str
+    own: bool
+    count: str
+    share: str
+    miss: str
+    changed: str
+    objective: str
+    seconds: str
+    width: float  # of its bar, in per cent
+    baseline: bool
+
+
+def content(clf: Any, X: Any, y: Any, names: Names, warnings: Sequence[str]) -> dict[str, Any]:
+    """Everything that the template shows, apart from the names."""
+    result: Result = clf.result_
+    problem = result.problem
+    method = clf.method if problem.m else "svm"
+    answers = {name: solve(problem, name) for name in BASELINES if problem.m and name != method}
+    answers[method] = result
+    naive = answers.get("svm", result)
+    signs = read_labels(y, unlabeled=clf.unlabeled, pos_label=clf.pos_label_, has_total=problem.m > 0).signs
+    notes = [*warnings, *notes_on(result, method), *separating(np.asarray(X, dtype=float), signs, names)]
+    return {
+        "facts": facts(result, signs),
+        "rows": [_row(name, answer, naive, own=name == method) for name, answer in answers.items()],
+        "tau_width": _percent_of(problem.n_positive, problem.total_weight),
+        "moves": moves(result, naive),
+        "certificate": certificate(result, method),
+        "warnings": [_sentence(note) for note in dict.fromkeys(notes)],
+        "figures": draw_figures(result, naive, names.features, (names.positive, names.negative)),
+        "weights": weight_rows(clf, names),
+        "n_weights": problem.d,
+        "settings": {k: repr(v) for k, v in sorted(clf.get_params(deep=False).items())},
+        "versions": versions(),
+        "created": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "has_total": problem.m > 0,
+        "method": method,
+    }
+
+
+def facts(result: Result, signs: Any) -> dict[str, str]:
+    """The sizes behind the question."""
+    problem = result.problem
+    return {
+        "n": number(len(signs)),
+        "labelled": number(int(np.sum(signs != 0))),
+        "labelled_positive": number(int(np.sum(signs > 0))),
+        "labelled_negative": number(int(np.sum(signs < 0))),
+        "labelled_share": percent(np.sum(signs > 0), np.sum(signs != 0)),
+        "unlabelled": number(int(np.sum(signs == 0))),
+        "weighted": "" if np.all(problem.weights == 1.0) else number(problem.total_weight),
+        "tau": number(problem.n_positive),
+        "tau_share": percent(problem.n_positive, problem.total_weight),
+        "d": number(problem.d),
+        "count": number(result.count) if problem.m else "0",
+        "on_plane": number(result.on_plane),
+    }
+
+
+def moves(result: Result, naive: Result) -> dict[str, str]:
+    """How many unlabelled rows left the side where the SVM has them."""
+    now, before = np.asarray(result.z) > 0, np.asarray(naive.z) > 0
+    up, down = int(np.sum(now & ~before)), int(np.sum(~now & before))
+    return {
+        "all": number(up + down),
+        "share": percent(up + down, len(now)),
+        "to_positive": number(up),
+        "to_negative": number(down),
+    }
+
+
+def certificate(result: Result, method: str) -> dict[str, str]:
+    """How good the answer is proven to be: a kind, a headline and a sentence or two."""
+    low, value = result.lower_bound, result.objective
+    above = 100 * (value - low) / low if low > 1e-12 * max(1.0, value) else np.inf
+    room = (
+        f"at most {above:.2g} % above the optimum"
+        if above < 100
+        else f"at most {value / low:.3g} times the optimum"
+        if np.isfinite(above)
+        else "any distance above the optimum"
+    )
+    if result.is_optimal or (method == "svm" and result.problem.m == 0):
+        text = "No other hyperplane has a smaller objective, up to the relative gap that was asked for."
+        return {"kind": "good", "headline": "Proven optimal", "text": text}
+    if method in BASELINES:
+        text = (
+            "This method is a fixed rule. It does not search for the best hyperplane, so nothing is claimed."
+        )
+        return {"kind": "none", "headline": "No proof", "text": text}
+    if result.status is Status.FEASIBLE:
+        text = (
+            "This method searches for a good answer and does not try to prove it. From the bound that it "
+            f"knows ({low:.4g}), the objective ({value:.4g}) is {room}; a better answer may exist."
+        )
+        return {"kind": "none", "headline": "No proof", "text": text}
+    text = (
+        f"The search ended early ({result.status.value}). The objective found is {value:.4g}, and no answer "
+        f"can be below {low:.4g}. More time may improve the answer, the proof, or both."
+    )
+    kind = "part" if above < 100 else "none"
+    return {"kind": kind, "headline": room[0].upper() + room[1:], "text": text}
+
+
+def separating(X: FloatArray, signs: Any, names: Names) -> list[str]:
+    """A warning about features that separate the labelled rows by themselves."""
+    positive, negative = X[signs > 0], X[signs < 0]
+    if not (len(positive) and len(negative)):
+        return []
+    above = positive.min(axis=0) > negative.max(axis=0)
+    below = positive.max(axis=0) < negative.min(axis=0)
+    found = np.flatnonzero(above | below)
+    if not len(found):
+        return []
+    said = [
+        f"“{names.features[j]}” ({names.positive}: {_range(positive[:, j])}; {names.negative}: {_range(negative[:, j])})"
+        for j in found[:MAX_SEPARATING]
+    ]
+    more = f" and {len(found) - len(said)} more" if len(found) > len(said) else ""
+    start = "one feature alone separates" if len(found) == 1 else f"{len(found)} features each separate"
+    return [
+        f"{start} the labelled rows: {', '.join(said)}{more}. With few labels this can be chance; it can also "
+        "be a feature that was recorded with the answer itself, or the way the sample was chosen. "
+        "Check before you trust its weight"
+    ]
+
+
+def weight_rows(clf: Any, names: Names) -> list[dict[str, str]]:
+    """The features by the size of their weight."""
+    w = np.asarray(clf.result_.coef)
+    original, _ = clf.scaling_.to_original(w, clf.result_.intercept)
+    return [
+        {
+            "name": names.features[j],
+            "scaled": f"{w[j]:+.4g}",
+            "original": f"{original[j]:+.4g}",
+            "side": "" if w[j] == 0 else names.positive if w[j] > 0 else names.negative,
+            "kind": "pos" if w[j] > 0 else "neg",
+        }
+        for j in np.argsort(-np.abs(w), kind="stable")[:MAX_WEIGHTS]
+    ]
+
+
+def versions() -> dict[str, str]:
+    """Versions of what was used."""
+    found = {"Python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def number(value: float) -> str:
+    """With narrow spaces between thousands, and decimals only where there are any."""
+    text = f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+    return text.replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def percent(part: float, whole: float) -> str:
+    """A share in words."""
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+def _row(name: str, answer: Result, naive: Result, *, own: bool) -> Row:
+    problem = answer.problem
+    miss = answer.count - problem.n_positive
+    changed = int(np.sum(np.asarray(answer.z) != np.asarray(naive.z)))
+    return Row(
+        title=BASELINES.get(name, f"CS³VM ({name})"),
+        own=own,
+        count=number(answer.count),
+        share=percent(answer.count, problem.total_weight),
+        miss="met" if abs(miss) < 1e-9 else f"{'+' if miss > 0 else '−'}{number(abs(miss))}",
+        changed="–" if answer is naive else number(changed),
+        objective=f"{answer.objective:.5g}",
+        seconds=f"{answer.seconds:.2f}",
+        width=_percent_of(answer.count, problem.total_weight),
+        baseline=name in BASELINES,
+    )
+
+
+def _percent_of(part: float, whole: float) -> float:
+    return round(100 * part / whole, 2) if whole else 0.0
+
+
+def _range(values: FloatArray) -> str:
+    low, high = float(values.min()), float(values.max())
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def _sentence(note: str) -> str:
+    note = note.strip()
+    return note[:1].upper() + note[1:] + ("" if note.endswith((".", "!", "?")) else ".")
