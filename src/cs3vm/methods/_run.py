@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from ..solvers import get_solver
 
 #: Solvers whose model has a big-M; ``big_m="paper"`` hands them the method's own M^t.
 BIG_M_SOLVERS = ("scip", "gurobi")
+#: A P4 is as hard as the problem itself: our engine gets this share of the time for each by default.
+SUBPROBLEM_SHARE = 0.025
+
+SubproblemLimit = float | None | Literal["auto"]
 
 
 class Run:
@@ -30,12 +34,14 @@ class Run:
         gap: float,
         random_state: int,
         callback: Callback | None,
-        subproblem_time_limit: float | None = None,
+        subproblem_time_limit: SubproblemLimit = "auto",
         **native: Any,
     ) -> None:
         self.began = time.perf_counter()
         self.problem, self.solver, self.time_limit = problem, solver, time_limit
         self.gap, self.random_state, self.callback = gap, random_state, callback
+        if subproblem_time_limit == "auto":
+            subproblem_time_limit = None if solver in BIG_M_SOLVERS else SUBPROBLEM_SHARE * time_limit
         self.subproblem_time_limit, self.native = subproblem_time_limit, native
         self.status = Status.TIME_LIMIT  # until the method says otherwise
         self.best: Result | None = None
@@ -81,7 +87,10 @@ class Run:
     ) -> Result:
         """Hand a subproblem to the solver within the time that is left."""
         native = dict(self.native)
-        if native.get("big_m") == "paper" and big_m is not None and self.solver in (*BIG_M_SOLVERS, "auto"):
+        if self.solver not in BIG_M_SOLVERS:
+            # P5 asks for a proof, and most proofs are immediate: no heuristic there.
+            native.setdefault("heuristic", not options.get("first_improvement", False))
+        elif native.get("big_m") == "paper" and big_m is not None:
             native["big_m"] = big_m
         limits = [self.left, options.pop("time_limit", None), self.subproblem_time_limit]
         step = get_solver(self.solver)(

@@ -38,6 +38,8 @@ def auto(
         if callback is not None:
             callback(point._replace(seconds=point.seconds + spent))
 
+    if solver in ("auto", "bnb"):
+        native.setdefault("heuristic", False)  # it has just run
     exact = get_solver(solver)(
         problem,
         start=quick,

@@ -8,12 +8,14 @@ import numpy as np
 
 from ..problem import Problem
 from ..result import Callback, Result, Status
-from ._run import Run
+from ._run import Run, SubproblemLimit
 from .clusters import paper_n_clusters, plane_tolerance
 from .ircm import iterate
 
 #: P5 looks for points better than the incumbent by more than this, relative; far below any gap of interest.
 IMPROVEMENT = 1e-7
+#: T_max of the paper as a share of its time limit.
+PAPER_FIX_SHARE = 40 / 3600
 
 
 def wircm(
@@ -25,13 +27,13 @@ def wircm(
     far_step: float = 0.1,
     max_fixed: int | None = None,
     fix_factor: float = 1.2,
-    fix_time_limit: float = 40.0,
+    fix_time_limit: float | None = None,
     solver: str = "auto",
     time_limit: float = 60.0,
     gap: float = 1e-6,
     random_state: int = 0,
     callback: Callback | None = None,
-    subproblem_time_limit: float | None = None,
+    subproblem_time_limit: SubproblemLimit = "auto",
     **native: Any,
 ) -> Result:
     """Run IRCM, prove the sides of far points one by one (P5), then solve what is left exactly (P6).
@@ -45,7 +47,8 @@ def wircm(
     fix_factor
         γ: up to γ·B_max points are tried.
     fix_time_limit
-        T_max: seconds for one P5.
+        T_max: seconds for one P5. Default: the paper's 40 of 3600 seconds, as a share of the time limit.
+        All P5 together take at most half of the time that IRCM leaves, so that P6 has some.
     native
         Options of the solver, such as ``big_m="paper"``.
     """
@@ -71,7 +74,7 @@ def wircm(
                 run,
                 paper_max_fixed(problem.m) if max_fixed is None else max_fixed,
                 fix_factor,
-                fix_time_limit,
+                PAPER_FIX_SHARE * time_limit if fix_time_limit is None else fix_time_limit,
                 big_m,
             )
             n_fixed = int(np.count_nonzero(fixed)) - int(np.count_nonzero(problem.side))
@@ -94,9 +97,9 @@ def fix_far_points(
     # Step 2: far points first; β
     order = np.argsort(-np.abs(problem.scores(run.best.coef, run.best.intercept)), kind="stable")
     beta = min(problem.m, int(np.ceil(fix_factor * max_fixed)))
-    n_fixed = 0
+    n_fixed, reserved = 0, 0.5 * run.left  # for P6
     for s in order[:beta]:  # Step 3, with s = α(i)
-        if n_fixed >= max_fixed or run.left <= 0:  # Step 4
+        if n_fixed >= max_fixed or run.left <= reserved:  # Step 4
             break
         if side[s] != 0:
             continue
