@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,6 +159,20 @@ class Result:
             f"count={self.count:g} of {self.problem.n_positive:g}, on_plane={self.on_plane}, "
             f"seconds={self.seconds:.2f})"
         )
+
+    def _repr_html_(self) -> str:
+        """A small table for notebooks."""
+        cells = {"status": self.status.value, "lower bound": f"{self.lower_bound:.6g}"}
+        if self.found:
+            cells |= {
+                "objective": f"{self.objective:.6g}",
+                "gap": f"{100 * self.gap:.2f} %",
+                "positives": f"{self.count:g} of {self.problem.n_positive:g}",
+                "on the plane": str(self.on_plane),
+            }
+        cells["seconds"] = f"{self.seconds:.2f}"
+        rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in cells.items())
+        return f"<table><caption>cs3vm.Result</caption>{''.join(rows)}</table>"
 
 
 def answer(problem: Problem, w: FloatArray, status: Status, **fields: Any) -> Result | None:
