@@ -49,7 +49,7 @@ def score_histogram(
     side = np.asarray(result.z) > 0
     for rows, name, colour, hatch in ((side, names[0], POSITIVE, ""), (~side, names[1], NEGATIVE, "///")):
         heights, _ = np.histogram(scores[rows], edges, weights=problem.weights[rows])
-        label = f"classified {show(name)}: {_number(heights.sum())}"
+        label = f"classified {show(name)}: {format_number(heights.sum())}"
         style = {"color": colour, "alpha": 0.75, "hatch": hatch, "edgecolor": "white", "linewidth": 0.3}
         ax.bar(centres, heights, np.diff(edges), bottom=base, label=label, **style)
         base += heights
@@ -99,14 +99,15 @@ def projection(
     side, before = np.asarray(result.z)[shown] > 0, np.asarray(naive.z)[shown] > 0
     for rows, name, colour, marker in ((side, names[0], POSITIVE, "o"), (~side, names[1], NEGATIVE, "s")):
         label = f"unlabelled, classified {show(name)}"
-        ax.scatter(*points[rows].T, s=9, c=colour, marker=marker, alpha=0.5, linewidths=0, label=label)
+        ax.scatter(*points[rows].T, s=9, c=colour, marker=marker, alpha=0.6, linewidths=0, label=label)
     changed = points[side != before]
-    ring = {"s": 34, "facecolors": "none", "edgecolors": INK, "linewidths": 0.6, "alpha": 0.7}
+    ring = {"s": 24, "facecolors": "none", "edgecolors": INK, "linewidths": 0.5, "alpha": 0.75}
     ax.scatter(*changed.T, **ring, label="the SVM says otherwise")
     _labelled_points(ax, problem, centre, axes, names, rng)
     if len(shown) < problem.m:
         ax.set_title(
-            f"a random {_number(len(shown))} of {_number(problem.m)} unlabelled rows", fontsize="medium"
+            f"a random {format_number(len(shown))} of {format_number(problem.m)} unlabelled rows",
+            fontsize="medium",
         )
     x_label, y_label = (
         f"{rank} principal component ({100 * part:.0f} % of the variance)"
@@ -162,18 +163,22 @@ def convergence(result: Result, ax: Any = None) -> Any:
     """
     ax = _axes(ax)
     points = [p for p in result.trace if np.isfinite(p.incumbent) and p.seconds <= result.seconds]
-    if not points:
-        ax.set_title("no record over time: only the end is shown", fontsize="medium")
     seconds = np.array([*(p.seconds for p in points), result.seconds])
     incumbent = np.array([*(p.incumbent for p in points), result.objective])
     bound = np.array([*(min(p.bound, p.incumbent) for p in points), result.lower_bound])
     marker = {"marker": "o", "markevery": [-1], "ms": 6}
-    ax.fill_between(seconds, bound, incumbent, step="post", color=MUTED, alpha=0.2, lw=0, label="not decided")
-    best, proven = f"best found: {result.objective:.4g}", f"proven lower bound: {result.lower_bound:.4g}"
+    ax.fill_between(seconds, bound, incumbent, step="post", color=MUTED, alpha=0.2, lw=0)
+    best, proven = f"best found: {result.objective:.4g}", f"lower bound: {result.lower_bound:.4g}"
     ax.step(seconds, incumbent, where="post", color=POSITIVE, lw=1.8, label=best, **marker)
     ax.step(seconds, bound, where="post", color=NEGATIVE, lw=1.8, ls="--", label=proven, **marker)
+    if not points:
+        ax.set_title("no record over time: only the end is shown", fontsize="medium")
+    top = result.objective + 2 * max(result.objective - result.lower_bound, 0.05 * abs(result.objective))
+    if incumbent[0] > top > bound.min():  # the first answers are often far off
+        ax.set_ylim(bound.min() - 0.05 * (top - bound.min()), top)
+        ax.set_title(f"starts above the picture, at {incumbent[0]:.4g}", fontsize="medium")
     ax.set(xlabel="seconds", ylabel="objective")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, frameon=False, fontsize="small")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False, fontsize="small")
     return ax
 
 
@@ -199,8 +204,10 @@ def _plane(result: Result) -> FloatArray:
     return result.coef
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+def format_number(value: float) -> str:
+    """With narrow spaces between thousands, and a decimal only where there is one."""
+    text = f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+    return text.replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def _sample(rng: np.random.Generator, n: int, most: int) -> NDArray[np.intp]:
@@ -225,7 +232,10 @@ def _rug(ax: Any, scores: FloatArray, y: FloatArray, names: tuple[str, str], top
         x = own[_sample(rng, len(own), MAX_LABELLED)]
         style = {"ls": "", "marker": marker, "ms": 5, "mfc": colour, "mec": INK, "mew": 0.4, "alpha": 0.8}
         ax.plot(
-            x, np.full(len(x), height * top), **style, label=f"labelled {show(name)}: {_number(len(own))}"
+            x,
+            np.full(len(x), height * top),
+            **style,
+            label=f"labelled {show(name)}: {format_number(len(own))}",
         )
     ax.axhline(0.0, color=MUTED, lw=0.6)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..exceptions import InvalidProblemError
 from ._content import Names, content
 
 
@@ -43,6 +44,11 @@ def make_report(
     warnings
         Further warnings for the reader, besides those that the fit itself gives reason for.
     """
+    if len(feature_names) != clf.n_features_in_:
+        raise InvalidProblemError(
+            f"feature_names has {len(feature_names)} names, but the classifier was fitted to "
+            f"{clf.n_features_in_} features: give one name per feature"
+        )
     names = Names(
         features=tuple(map(_text, feature_names)),
         label=_text(label_name),

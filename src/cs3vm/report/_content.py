@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 
 from .._labels import read_labels
 from ..intercept import FloatArray
+from ..plots import format_number
 from ..result import Result, Status
 from ..solve import solve
 from ..summary import BASELINES, notes_on
@@ -31,19 +33,20 @@ class Names(NamedTuple):
     negative: str
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True)
+class Row:
     """One method in the comparison."""
 
     title: str
     own: bool
     count: str
     share: str
+    met: bool
     miss: str
     changed: str
     objective: str
     seconds: str
     width: float  # of its bar, in per cent
-    baseline: bool
 
 
 def content(clf: Any, X: Any, y: Any, names: Names, warnings: Sequence[str]) -> dict[str, Any]:
@@ -78,18 +81,18 @@ def facts(result: Result, signs: Any) -> dict[str, str]:
     """The sizes behind the question."""
     problem = result.problem
     return {
-        "n": number(len(signs)),
-        "labelled": number(int(np.sum(signs != 0))),
-        "labelled_positive": number(int(np.sum(signs > 0))),
-        "labelled_negative": number(int(np.sum(signs < 0))),
+        "n": format_number(len(signs)),
+        "labelled": format_number(int(np.sum(signs != 0))),
+        "labelled_positive": format_number(int(np.sum(signs > 0))),
+        "labelled_negative": format_number(int(np.sum(signs < 0))),
         "labelled_share": percent(np.sum(signs > 0), np.sum(signs != 0)),
-        "unlabelled": number(int(np.sum(signs == 0))),
-        "weighted": "" if np.all(problem.weights == 1.0) else number(problem.total_weight),
-        "tau": number(problem.n_positive),
+        "unlabelled": format_number(int(np.sum(signs == 0))),
+        "weighted": "" if np.all(problem.weights == 1.0) else format_number(problem.total_weight),
+        "tau": format_number(problem.n_positive),
         "tau_share": percent(problem.n_positive, problem.total_weight),
-        "d": number(problem.d),
-        "count": number(result.count) if problem.m else "0",
-        "on_plane": number(result.on_plane),
+        "d": format_number(problem.d),
+        "count": format_number(result.count) if problem.m else "0",
+        "on_plane": format_number(result.on_plane),
     }
 
 
@@ -98,10 +101,10 @@ def moves(result: Result, naive: Result) -> dict[str, str]:
     now, before = np.asarray(result.z) > 0, np.asarray(naive.z) > 0
     up, down = int(np.sum(now & ~before)), int(np.sum(~now & before))
     return {
-        "all": number(up + down),
+        "all": format_number(up + down),
         "share": percent(up + down, len(now)),
-        "to_positive": number(up),
-        "to_negative": number(down),
+        "to_positive": format_number(up),
+        "to_negative": format_number(down),
     }
 
 
@@ -148,17 +151,19 @@ def separating(X: FloatArray, signs: Any, names: Names) -> list[str]:
     found = np.flatnonzero(above | below)
     if not len(found):
         return []
-    said = [
-        f"“{names.features[j]}” ({names.positive}: {_range(positive[:, j])}; {names.negative}: {_range(negative[:, j])})"
-        for j in found[:MAX_SEPARATING]
-    ]
+    said = [_separation(names, j, positive[:, j], negative[:, j]) for j in found[:MAX_SEPARATING]]
     more = f" and {len(found) - len(said)} more" if len(found) > len(said) else ""
     start = "one feature alone separates" if len(found) == 1 else f"{len(found)} features each separate"
     return [
-        f"{start} the labelled rows: {', '.join(said)}{more}. With few labels this can be chance; it can also "
-        "be a feature that was recorded with the answer itself, or the way the sample was chosen. "
+        f"{start} the labelled rows: {', '.join(said)}{more}. With few labels this can be chance; it can "
+        "also be a feature that was recorded with the answer itself, or the way the sample was chosen. "
         "Check before you trust its weight"
     ]
+
+
+def _separation(names: Names, feature: int, positive: FloatArray, negative: FloatArray) -> str:
+    ranges = f"{names.positive}: {_range(positive)}; {names.negative}: {_range(negative)}"
+    return f"“{names.features[feature]}” ({ranges})"
 
 
 def weight_rows(clf: Any, names: Names) -> list[dict[str, str]]:
@@ -168,8 +173,8 @@ def weight_rows(clf: Any, names: Names) -> list[dict[str, str]]:
     return [
         {
             "name": names.features[j],
-            "scaled": f"{w[j]:+.4g}",
-            "original": f"{original[j]:+.4g}",
+            "scaled": _signed(w[j]),
+            "original": _signed(original[j]),
             "side": "" if w[j] == 0 else names.positive if w[j] > 0 else names.negative,
             "kind": "pos" if w[j] > 0 else "neg",
         }
@@ -188,15 +193,9 @@ def versions() -> dict[str, str]:
     return found
 
 
-def number(value: float) -> str:
-    """With narrow spaces between thousands, and decimals only where there are any."""
-    text = f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
-    return text.replace(",", "\N{NARROW NO-BREAK SPACE}")
-
-
 def percent(part: float, whole: float) -> str:
     """A share in words."""
-    return f"{100 * part / whole:.1f} %" if whole else "–"
+    return f"{100 * part / whole:.1f}\N{NO-BREAK SPACE}%" if whole else "–"
 
 
 def _row(name: str, answer: Result, naive: Result, *, own: bool) -> Row:
@@ -206,19 +205,25 @@ def _row(name: str, answer: Result, naive: Result, *, own: bool) -> Row:
     return Row(
         title=BASELINES.get(name, f"CS³VM ({name})"),
         own=own,
-        count=number(answer.count),
+        count=format_number(answer.count),
         share=percent(answer.count, problem.total_weight),
-        miss="met" if abs(miss) < 1e-9 else f"{'+' if miss > 0 else '−'}{number(abs(miss))}",
-        changed="–" if answer is naive else number(changed),
+        met=abs(miss) < 1e-9,
+        miss=f"{format_number(abs(miss))} too {'many' if miss > 0 else 'few'}"
+        if abs(miss) >= 1e-9
+        else "met",
+        changed="–" if answer is naive else format_number(changed),
         objective=f"{answer.objective:.5g}",
         seconds=f"{answer.seconds:.2f}",
         width=_percent_of(answer.count, problem.total_weight),
-        baseline=name in BASELINES,
     )
 
 
 def _percent_of(part: float, whole: float) -> float:
     return round(100 * part / whole, 2) if whole else 0.0
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3g}".replace("-", "\N{MINUS SIGN}")
 
 
 def _range(values: FloatArray) -> str:

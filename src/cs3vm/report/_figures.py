@@ -13,7 +13,10 @@ from .. import plots
 from ..result import Result
 
 #: Unlabelled rows shown in the projection; every one is a shape in the file.
-MAX_POINTS = 1500
+MAX_POINTS = 1000
+
+#: Inches; small, so that the text is readable where the figure is shrunk to a phone's width.
+WIDTH = 5.0
 
 #: Colours of the figures and what they become in light and in dark.
 THEME = {
@@ -27,7 +30,7 @@ STYLE = {
     "svg.fonttype": "none",  # real text: every script is readable, and the file stays small
     "svg.hashsalt": "cs3vm",
     "font.family": "sans-serif",
-    "font.size": 11,
+    "font.size": 10,
     "text.color": plots.INK,
     "axes.edgecolor": plots.MUTED,
     "axes.labelcolor": plots.INK,
@@ -44,18 +47,18 @@ def draw_figures(
     result: Result, naive: Result, feature_names: Sequence[str], names: tuple[str, str]
 ) -> dict[str, str]:
     """Data addresses of the four figures, by name."""
+
+    def projection(ax: Any) -> Any:
+        return plots.projection(result, ax, naive=naive, names=names, max_points=MAX_POINTS)
+
     n_bars = min(20, result.problem.d)
     figures: dict[str, tuple[Callable[[Any], Any], float]] = {
-        "weights": (lambda ax: plots.weights(result, feature_names, ax), 1.4 + 0.26 * n_bars),
+        "weights": (lambda ax: plots.weights(result, feature_names, ax), 1.0 + 0.22 * n_bars),
         "convergence": (lambda ax: plots.convergence(result, ax), 3.6),
     }
     if result.problem.m:
-        histogram = (lambda ax: plots.score_histogram(result, ax, names=names)), 4.4
-        scatter = (
-            (lambda ax: plots.projection(result, ax, naive=naive, names=names, max_points=MAX_POINTS)),
-            5.6,
-        )
-        figures = {"histogram": histogram, "projection": scatter, **figures}
+        figures["histogram"] = (lambda ax: plots.score_histogram(result, ax, names=names)), 4.5
+        figures["projection"] = projection, 4.8
     return {name: _data_address(draw, height) for name, (draw, height) in figures.items()}
 
 
@@ -66,7 +69,7 @@ def _data_address(draw: Callable[[Any], Any], height: float) -> str:
     buffer = io.StringIO()
     with mpl.rc_context(STYLE), python_warnings.catch_warnings():
         python_warnings.filterwarnings("ignore", message="Glyph .* missing")  # the browser has other fonts
-        figure = Figure(figsize=(7.2, height), layout="constrained")
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
         draw(figure.subplots())
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
