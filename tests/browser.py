@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from collections.abc import Iterator
@@ -38,6 +39,7 @@ class Browser:
         command("Emulation.setDeviceMetricsOverride", size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         command("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self.driver.get("about:blank")
         self.console(), self.requests()  # forget the page before
         self.driver.get(path.as_uri())
 
@@ -50,15 +52,20 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """Addresses asked for since the last call, apart from data inside the page."""
-        events = (json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance"))
-        sent = (e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent")
-        return [url for url in sent if not url.startswith("data:")]
+        """Addresses that were asked for since the last call, without data inside the page.
+
+        What the content security policy refused was not asked for; :meth:`console` tells of it.
+        """
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        asked = {e["params"]["requestId"]: e for e in events if e["method"] == "Network.requestWillBeSent"}
+        for event in events:
+            if event["method"] == "Network.loadingFailed" and event["params"].get("blockedReason") == "csp":
+                del asked[event["params"]["requestId"]]
+        addresses = (event["params"]["request"]["url"] for event in asked.values())
+        return [url for url in addresses if not url.startswith("data:")]
 
     def screenshot(self, path: Path) -> None:
         """Save the whole page as a picture."""
-        import base64
-
         shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
         path.write_bytes(base64.b64decode(shot["data"]))
 
@@ -67,6 +74,8 @@ class Browser:
 def open_browser(profile: Path) -> Iterator[Browser]:
     """A browser with a new profile; the test is skipped where none can be had."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    from selenium.common.exceptions import WebDriverException
+
     chromium = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
     chromedriver = shutil.which("chromedriver")
     if chromium is None or chromedriver is None:
@@ -77,7 +86,10 @@ def open_browser(profile: Path) -> Iterator[Browser]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     service = webdriver.ChromeService(executable_path=chromedriver)
-    driver = webdriver.Chrome(options=options, service=service)
+    try:
+        driver = webdriver.Chrome(options=options, service=service)
+    except WebDriverException as error:
+        pytest.skip(f"Chromium does not start: {error.msg}")
     try:
         yield Browser(driver)
     finally:

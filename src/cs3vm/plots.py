@@ -24,6 +24,7 @@ INK, MUTED = "#222222", "#888888"
 MAX_BINS = 60
 MAX_LABELLED = 500  # labelled rows shown in a figure
 MAX_NAME = 32  # characters of a feature's name
+MAX_CLASS = 14  # characters of a class's name, which a legend has several times
 
 
 # -- what a result says ------------------------------------------------------------------------------
@@ -41,7 +42,8 @@ def score_histogram(
     names
         What the positive and the negative class are called.
     """
-    ax, problem, w = _axes(ax), result.problem, _plane(result)
+    problem, w = result.problem, _plane(result)
+    ax = _axes(ax)
     scores = problem.scores(w, result.intercept)
     labelled = problem.X @ w + result.intercept
     edges = _bin_edges(np.concatenate([scores, labelled]))
@@ -49,7 +51,7 @@ def score_histogram(
     side = np.asarray(result.z) > 0
     for rows, name, colour, hatch in ((side, names[0], POSITIVE, ""), (~side, names[1], NEGATIVE, "///")):
         heights, _ = np.histogram(scores[rows], edges, weights=problem.weights[rows])
-        label = f"classified {show(name)}: {format_number(heights.sum())}"
+        label = f"classified {show(name, MAX_CLASS)}: {format_number(heights.sum())}"
         style = {"color": colour, "alpha": 0.75, "hatch": hatch, "edgecolor": "white", "linewidth": 0.3}
         ax.bar(centres, heights, np.diff(edges), bottom=base, label=label, **style)
         base += heights
@@ -90,15 +92,16 @@ def projection(
     random_state
         Seed of that sample.
     """
-    ax, problem = _axes(ax), result.problem
-    naive = solve(problem, "svm") if naive is None else naive
+    problem = result.problem
     axes, share, centre = _principal_axes(problem, _plane(result))
+    naive = solve(problem, "svm") if naive is None else naive
+    ax = _axes(ax)
     rng = np.random.default_rng(random_state)
     shown = _sample(rng, problem.m, max_points)
     points = (problem.U[shown] - centre) @ axes
     side, before = np.asarray(result.z)[shown] > 0, np.asarray(naive.z)[shown] > 0
     for rows, name, colour, marker in ((side, names[0], POSITIVE, "o"), (~side, names[1], NEGATIVE, "s")):
-        label = f"unlabelled, classified {show(name)}"
+        label = f"unlabelled, classified {show(name, MAX_CLASS)}"
         ax.scatter(*points[rows].T, s=9, c=colour, marker=marker, alpha=0.6, linewidths=0, label=label)
     changed = points[side != before]
     ring = {"s": 24, "facecolors": "none", "edgecolors": INK, "linewidths": 0.5, "alpha": 0.75}
@@ -134,8 +137,8 @@ def weights(
     top
         At most this many are shown; the title says so.
     """
-    ax, result = _axes(ax), getattr(result_or_clf, "result_", result_or_clf)
-    w = _plane(result)
+    w = _plane(getattr(result_or_clf, "result_", result_or_clf))
+    ax = _axes(ax)
     if feature_names is None:
         feature_names = getattr(result_or_clf, "feature_names_in_", [f"x{i}" for i in range(len(w))])
     order = np.argsort(-np.abs(w), kind="stable")[:top]
@@ -161,6 +164,7 @@ def convergence(result: Result, ax: Any = None) -> Any:
     ax
         Matplotlib axes. Default: new ones.
     """
+    _plane(result)
     ax = _axes(ax)
     points = [p for p in result.trace if np.isfinite(p.incumbent) and p.seconds <= result.seconds]
     seconds = np.array([*(p.seconds for p in points), result.seconds])
@@ -177,16 +181,16 @@ def convergence(result: Result, ax: Any = None) -> Any:
     if incumbent[0] > top > bound.min():  # the first answers are often far off
         ax.set_ylim(bound.min() - 0.05 * (top - bound.min()), top)
         ax.set_title(f"starts above the picture, at {incumbent[0]:.4g}", fontsize="medium")
-    ax.set(xlabel="seconds", ylabel="objective")
+    ax.set(xlabel="seconds", ylabel="objective", xlim=(0.0, 1.03 * result.seconds or 1.0))
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False, fontsize="small")
     return ax
 
 
-def show(name: Any) -> str:
+def show(name: Any, most: int = MAX_NAME) -> str:
     """A name as matplotlib text: on one line, not too long, and with no formula in it."""
     text = "".join(c if c.isprintable() else " " for c in str(name))
-    if len(text) > MAX_NAME:
-        text = text[: MAX_NAME - 1] + "…"
+    if len(text) > most:
+        text = text[: most - 1] + "…"
     return text.replace("$", r"\$")
 
 
@@ -235,7 +239,7 @@ def _rug(ax: Any, scores: FloatArray, y: FloatArray, names: tuple[str, str], top
             x,
             np.full(len(x), height * top),
             **style,
-            label=f"labelled {show(name)}: {format_number(len(own))}",
+            label=f"labelled {show(name, MAX_CLASS)}: {format_number(len(own))}",
         )
     ax.axhline(0.0, color=MUTED, lw=0.6)
 
@@ -252,7 +256,7 @@ def _labelled_points(
         own = problem.X[problem.y == sign]
         points = (own[_sample(rng, len(own), MAX_LABELLED)] - centre) @ axes
         style = {"s": 52, "c": colour, "marker": marker, "edgecolors": INK, "linewidths": 0.8}
-        ax.scatter(*points.T, **style, label=f"labelled {show(name)}")
+        ax.scatter(*points.T, **style, label=f"labelled {show(name, MAX_CLASS)}")
 
 
 def _principal_axes(problem: Problem, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

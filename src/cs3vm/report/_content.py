@@ -10,8 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._labels import read_labels
+from .._labels import as_vector, find_unlabeled
 from ..intercept import FloatArray
 from ..plots import format_number
 from ..result import Result, Status
@@ -57,7 +58,7 @@ def content(clf: Any, X: Any, y: Any, names: Names, warnings: Sequence[str]) -> 
     answers = {name: solve(problem, name) for name in BASELINES if problem.m and name != method}
     answers[method] = result
     naive = answers.get("svm", result)
-    signs = read_labels(y, unlabeled=clf.unlabeled, pos_label=clf.pos_label_, has_total=problem.m > 0).signs
+    signs = _signs(clf, y)
     notes = [*warnings, *notes_on(result, method), *separating(np.asarray(X, dtype=float), signs, names)]
     return {
         "facts": facts(result, signs),
@@ -77,7 +78,16 @@ def content(clf: Any, X: Any, y: Any, names: Names, warnings: Sequence[str]) -> 
     }
 
 
-def facts(result: Result, signs: Any) -> dict[str, str]:
+def _signs(clf: Any, y: Any) -> NDArray[np.int8]:
+    """+1 and -1 for labelled rows, 0 for the others."""
+    labels = as_vector(y)
+    missing = find_unlabeled(labels, unlabeled=clf.unlabeled, has_total=clf.result_.problem.m > 0)
+    signs = np.zeros(len(labels), dtype=np.int8)
+    signs[~missing] = np.where(labels[~missing] == clf.pos_label_, 1, -1)
+    return signs
+
+
+def facts(result: Result, signs: NDArray[np.int8]) -> dict[str, str]:
     """The sizes behind the question."""
     problem = result.problem
     return {
@@ -85,7 +95,7 @@ def facts(result: Result, signs: Any) -> dict[str, str]:
         "labelled": format_number(int(np.sum(signs != 0))),
         "labelled_positive": format_number(int(np.sum(signs > 0))),
         "labelled_negative": format_number(int(np.sum(signs < 0))),
-        "labelled_share": percent(np.sum(signs > 0), np.sum(signs != 0)),
+        "labelled_share": percent(int(np.sum(signs > 0)), int(np.sum(signs != 0))),
         "unlabelled": format_number(int(np.sum(signs == 0))),
         "weighted": "" if np.all(problem.weights == 1.0) else format_number(problem.total_weight),
         "tau": format_number(problem.n_positive),
@@ -141,7 +151,7 @@ def certificate(result: Result, method: str) -> dict[str, str]:
     return {"kind": kind, "headline": room[0].upper() + room[1:], "text": text}
 
 
-def separating(X: FloatArray, signs: Any, names: Names) -> list[str]:
+def separating(X: FloatArray, signs: NDArray[np.int8], names: Names) -> list[str]:
     """A warning about features that separate the labelled rows by themselves."""
     positive, negative = X[signs > 0], X[signs < 0]
     if not (len(positive) and len(negative)):
