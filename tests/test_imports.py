@@ -24,7 +24,7 @@ LAYERS = [
     {"_files", "_dialect", "tables", "encoding", "modelfile"},
     {"demo", "report"},
     {"commands"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 
 

@@ -114,9 +114,7 @@ def load_model(path: Path) -> Model:
     """Read a model from a file, after checking all of it."""
     document = _parse(path)
     if document.get("format") != FORMAT:
-        raise ModelFileError(
-            f"{path.name} is JSON, but not a model of cs3vm: give a file written by cs3vm fit"
-        )
+        raise _not_a_model(path)
     version = document.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise ModelFileError(f"{path.name} has no valid format version: fit the model again")
@@ -137,7 +135,7 @@ def load_model(path: Path) -> Model:
 
 
 def _not_a_model(path: Path) -> ModelFileError:
-    return ModelFileError(f"{path.name} is JSON, but no model: give a file that cs3vm fit has written")
+    return ModelFileError(f"{path.name} is JSON, but not a model of cs3vm: give a file written by fit")
 
 
 def _parse(path: Path) -> dict[str, Any]:
@@ -157,9 +155,7 @@ def _parse(path: Path) -> dict[str, Any]:
             "Copy it again, or fit the model again"
         ) from error
     if not isinstance(document, dict):
-        raise ModelFileError(
-            f"{path.name} is JSON, but not a model of cs3vm: give a file written by cs3vm fit"
-        )
+        raise _not_a_model(path)
     return document
 
 

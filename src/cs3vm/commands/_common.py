@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..exceptions import CS3VMError
+from ..result import Callback, TracePoint
 
 #: Said in the help of every command that can fail.
 EXIT_CODES = """
@@ -37,6 +40,37 @@ class Commands(TyperGroup):
             typer.secho("Error: ", fg="red", bold=True, err=True, nl=False)
             typer.echo(str(error), err=True)
             raise typer.Exit(2) from error
+
+
+class CtrlC:
+    """A callback that makes sure that Ctrl-C ends the search.
+
+    Compiled code may swallow the interrupt; then the next call from the search raises it again.
+    """
+
+    def __init__(self, callback: Callback) -> None:
+        self.callback = callback
+        self.asked = False
+        self._previous: Any = None
+
+    def __enter__(self) -> CtrlC:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
+
+    def _interrupt(self, *_: object) -> None:
+        self.asked = True
+        raise KeyboardInterrupt
+
+    def __call__(self, point: TracePoint) -> None:
+        """Pass the progress on, unless the search is to end."""
+        if self.asked:
+            raise KeyboardInterrupt
+        self.callback(point)
 
 
 def command_line(ctx: typer.Context) -> str:

@@ -108,13 +108,21 @@ def _feature_names(table: Table, question: Question) -> tuple[list[str], list[st
             raise TableError(f"column {name!r} is in --features and in {option}: leave it out of one of them")
     excluded = {*special, *table.split_names(question.exclude, "--exclude")}
     names = [name for name in (chosen or table.columns) if name not in excluded]
-    suspects = [n for n in names if not chosen and _LOOKS_LIKE_ID.search(n) and table.frame[n].is_unique]
+    suspects = [] if chosen else [name for name in names if _looks_like_id(table, name)]
     notes = [
         f"column {name!r} differs in every row: if it identifies the rows, say --id {shlex.quote(name)}, "
         "so that nothing is learnt from it"
         for name in suspects
     ]
     return names, notes
+
+
+def _looks_like_id(table: Table, name: str) -> bool:
+    """Whether a column differs in every row, and is named like an identifier or counts the rows."""
+    column = table.frame[name]
+    if not column.is_unique or column.dtype.kind not in "iu":
+        return False
+    return _LOOKS_LIKE_ID.search(name) is not None or column.max() - column.min() == len(column) - 1
 
 
 def _labels(table: Table, label: str) -> NDArray[Any]:

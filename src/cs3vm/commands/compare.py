@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import _options as opt
-from ._common import tell
+from ._common import CtrlC, tell
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -73,7 +74,7 @@ def compare(
         )
     )
     tell(data.notes, quiet=quiet)
-    svm = search(data, settings, quiet=True)[0].result_
+    svm = search(data, settings, quiet=True).clf.result_
     rows = [_row(name, result, svm) for name, result in _solve_all(svm, names, settings, quiet or as_json)]
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
@@ -84,14 +85,13 @@ def compare(
 def _solve_all(
     svm: Result, names: list[str], settings: Settings, quiet: bool
 ) -> Iterator[tuple[str, Result]]:
-    from contextlib import nullcontext
-
     from ..progress import ProgressLine
     from ..solve import solve
 
     for name in names:
         line = ProgressLine(settings.time_limit)
-        with nullcontext() if quiet else line:
+        stop = CtrlC(line)
+        with stop, nullcontext() if quiet else line:
             yield (
                 name,
                 svm
@@ -102,7 +102,7 @@ def _solve_all(
                     solver=settings.solver,
                     time_limit=settings.time_limit,
                     random_state=settings.seed,
-                    callback=line,
+                    callback=stop,
                 ),
             )
 

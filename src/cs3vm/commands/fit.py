@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -16,7 +16,7 @@ from .._files import check_outputs, write_atomically
 from ..exceptions import MissingPackageError
 from ..result import Callback, Status
 from . import _options as opt
-from ._common import command_line, tell
+from ._common import CtrlC, command_line, tell
 
 if TYPE_CHECKING:
     from ..estimator import CS3VMClassifier
@@ -85,6 +85,14 @@ class Settings:
         )
 
 
+class Answer(NamedTuple):
+    """What a search found."""
+
+    clf: CS3VMClassifier
+    notes: list[str]  #: about the run
+    warnings: list[str]  #: about the answer; the report gives them itself
+
+
 def fit(
     ctx: typer.Context,
     table: opt.TableFile,
@@ -141,44 +149,42 @@ def fit(
     )
     check_outputs(outputs.paths, force=force, inputs=[table])
     tell(data.notes, quiet=quiet)
-    clf, caught = search(data, settings, quiet=quiet or as_json)
-    tell(caught, quiet=quiet)
-    _write(clf, data, outputs, label, id_, settings)
+    answer = search(data, settings, quiet=quiet or as_json)
+    tell([*answer.notes, *answer.warnings], quiet=quiet)
+    _write(answer.clf, data, outputs, label, id_, settings)
     if outputs.report is not None:
-        _write_report(clf, data, outputs.report, label, command_line(ctx), caught)
-    summary = _summary(clf, data, outputs, label, settings, caught)
+        _write_report(answer, data, outputs.report, label, command_line(ctx))
     if as_json:
-        typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
+        typer.echo(json.dumps(_summary(answer, data, outputs, label), ensure_ascii=False, indent=1))
     elif not quiet:
-        _print(clf, data, outputs, label)
+        _print(answer.clf, data, outputs, label)
 
 
-def search(data: Data, settings: Settings, *, quiet: bool) -> tuple[CS3VMClassifier, list[str]]:
+def search(data: Data, settings: Settings, *, quiet: bool) -> Answer:
     """Fit with a live line; Ctrl-C ends the search and keeps the best answer."""
     from ..progress import ProgressLine
     from ..summary import CS3VMWarning
 
     line = ProgressLine(settings.time_limit)
-    clf = settings.classifier(data.positive, line)
+    stop = CtrlC(line)
+    clf = settings.classifier(data.positive, stop)
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CS3VMWarning)
         try:
-            if quiet:
+            with stop, nullcontext() if quiet else line:
                 _fit(clf, data)
-            else:
-                with line:
-                    _fit(clf, data)
         except KeyboardInterrupt:  # before the method had an answer of its own
             notes.append(
-                "stopped before the search had an answer: the labels are the SVM's scores, cut at the total"
+                "stopped by Ctrl-C before the search had an answer: the rows with the highest scores of the "
+                "SVM are taken to be positive"
             )
             clf = settings.classifier(data.positive).set_params(method="top_tau")
             _fit(clf, data)
     if clf.result_.status is Status.INTERRUPTED:
         notes.append("stopped by Ctrl-C: this is the best answer found until then")
-    notes += [str(warning.message) for warning in caught if issubclass(warning.category, CS3VMWarning)]
-    return clf, notes
+    about = [str(warning.message) for warning in caught if issubclass(warning.category, CS3VMWarning)]
+    return Answer(clf, notes, about)
 
 
 def _fit(clf: CS3VMClassifier, data: Data) -> None:
@@ -229,14 +235,11 @@ def identifiers(table: Any, id_: str | None) -> dict[str, Any]:
     return {"id" if id_ in taken else id_: table.frame[id_].to_numpy()}
 
 
-def _write_report(
-    clf: CS3VMClassifier, data: Data, path: Path, label: str, command: str, caught: list[str]
-) -> None:
+def _write_report(answer: Answer, data: Data, path: Path, label: str, command: str) -> None:
     from ..report import make_report
 
-    make: Callable[..., str] = make_report
-    html = make(
-        clf,
+    html = make_report(
+        answer.clf,
         data.X,
         data.y,
         feature_names=data.encoding.feature_names,
@@ -245,18 +248,16 @@ def _write_report(
         negative_name=data.negative,
         source=data.table.path.name,
         command=command,
-        warnings=(*data.notes, *caught),
+        warnings=(*data.notes, *answer.notes),
     )
     write_atomically(path, lambda file: file.write(html))
 
 
 # -- printing ----------------------------------------------------------------------------------------
-def _summary(
-    clf: CS3VMClassifier, data: Data, outputs: Outputs, label: str, settings: Settings, notes: list[str]
-) -> dict[str, Any]:
+def _summary(answer: Answer, data: Data, outputs: Outputs, label: str) -> dict[str, Any]:
     from .. import __version__
 
-    result = clf.result_
+    result = answer.clf.result_
     written = {name: str(path) for name, path in asdict(outputs).items() if path is not None}
     return {
         "cs3vm": __version__,
@@ -270,14 +271,14 @@ def _summary(
         "n_positive": data.n_positive,
         "count": int(result.count),
         "on_plane": result.on_plane,
-        "method": clf.method,
+        "method": answer.clf.method,
         "status": result.status.value,
         "objective": result.objective,
         "lower_bound": result.lower_bound,
         "gap": result.gap,
         "seconds": round(result.seconds, 3),
         "features": data.encoding.feature_names,
-        "notes": [*data.notes, *notes],
+        "notes": [*data.notes, *answer.notes, *answer.warnings],
         "files": written,
     }
 
