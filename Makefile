@@ -4,16 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help demo test lint types check clean
+.PHONY: help demo test lint types docs check clean
 
 help:
 	@echo "make demo   run the main job on embedded data"
 	@echo "make test   lint, check types and run all tests"
+	@echo "make docs   build the documentation into site/"
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,docs]"
 	@touch $@
 
 demo: $(VENV)/.installed
@@ -26,9 +27,12 @@ lint: $(VENV)/.installed
 types: $(VENV)/.installed
 	$(BIN)/mypy
 
-test: lint types
+docs: $(VENV)/.installed
+	NO_MKDOCS_2_WARNING=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/mkdocs build --strict
+
+test: lint types docs
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 		--cov=cs3vm --cov-report=term --durations=10
 
 clean:
-	rm -rf $(VENV) demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) demo.png site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -7,6 +7,7 @@ rows on the plane. Unlabelled rows are shuffled first: a file sorted by class mu
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ TITLES = {
     "svm": "`svm`",
     "top_tau": "`top_tau`",
     "direct": "`direct`",
+    "direct_margin": "`direct`, `side_margin=0.1`",
     "logistic": "logistic regression + top-τ",
     "forest": "random forest + top-τ",
     "extra_trees": "extra trees + top-τ",
@@ -36,11 +38,13 @@ def cell(dataset: str, seed: int, sampling: str, time_limit: float) -> Row:
     problem, truth = standardised(draw(load(dataset), seed, sampling=sampling))
     tau = int(problem.n_positive)
     direct = solve(problem, "direct", time_limit=time_limit)
+    margin = solve(replace(problem, side_margin=0.1), "direct", time_limit=time_limit)
     sides = {
         "majority": np.full(problem.m, 2 * tau >= problem.m),
         "svm": solve(problem, "svm").z,
         "top_tau": solve(problem, "top_tau").z,
         "direct": direct.z,
+        "direct_margin": margin.z,
         "logistic": top_tau(LogisticRegression(max_iter=1000), problem),
         "forest": top_tau(RandomForestClassifier(n_estimators=200, random_state=seed), problem),
         "extra_trees": top_tau(ExtraTreesClassifier(n_estimators=200, random_state=seed), problem),
@@ -88,7 +92,8 @@ def run(out: Path, max_n: int | None, seeds: int, time_limit: float, jobs: int) 
     for row in run_cells(out, cells(max_n, seeds, time_limit), cell, jobs):
         scores = "  ".join(f"{name} {row[name]}" for name in TITLES)
         print(f"{row['dataset']:<28} {row['seed']} {row['sampling']:<7} {scores}", flush=True)
-    print(table(existing(out)))
+    rows = existing(out)
+    print(table(rows), by_size(rows), against(rows), sep="\n\n")
 
 
 def table(rows: list[Row]) -> str:
@@ -123,3 +128,39 @@ def _signs(differences: list[float]) -> list[list[bool]]:
         [abs(d) <= 5e-5 for d in differences],
         [d < -5e-5 for d in differences],
     ]
+
+
+def by_size(rows: list[Row], sampling: str = "biased") -> str:
+    """Mean accuracy by the number of labels."""
+    groups = {"up to 20": (0, 20), "21 to 60": (21, 60), "more": (61, 10**9)}
+    rows = [row for row in rows if row["sampling"] == sampling]
+    lines = [
+        "| labels | instances | " + " | ".join(TITLES.values()) + " |",
+        "|---|--:|" + "--:|" * len(TITLES),
+    ]
+    for name, (least, most) in groups.items():
+        group = [row for row in rows if least <= int(row["n"]) <= most]
+        if group:
+            means = [f"{statistics.mean(float(row[method]) for row in group):.3f}" for method in TITLES]
+            lines.append(f"| {name} | {len(group)} | " + " | ".join(means) + " |")
+    return "\n".join(lines)
+
+
+def against(rows: list[Row], ours: str = "direct", other: str = "forest", most: int = 6) -> str:
+    """The datasets on which one method loses, and wins, most against another; means over the seeds."""
+    rows = [row for row in rows if row["sampling"] == "biased"]
+    names = dict.fromkeys(row["dataset"] for row in rows)
+    mean = {
+        name: [statistics.mean(float(r[m]) for r in rows if r["dataset"] == name) for m in (ours, other)]
+        for name in names
+    }
+    order = sorted(names, key=lambda name: mean[name][0] - mean[name][1])
+    wins = sum(a > b + 5e-5 for a, b in mean.values())
+    losses = sum(a < b - 5e-5 for a, b in mean.values())
+    lines = [
+        f"| {TITLES[ours]} better on {wins} datasets, worse on {losses} | {TITLES[ours]} | {TITLES[other]} |",
+        "|---|--:|--:|",
+    ]
+    shown = [*order[:most], *order[-most:]] if len(order) > 2 * most else order
+    lines += [f"| {name} | {mean[name][0]:.3f} | {mean[name][1]:.3f} |" for name in shown]
+    return "\n".join(lines)
