@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 from cs3vm import CS3VMClassifier
 from cs3vm.datasets import make_survey
-from cs3vm.exceptions import InvalidProblemError
+from cs3vm.exceptions import InvalidProblemError, MissingPackageError
 
 pd = pytest.importorskip("pandas")
 
@@ -92,3 +94,9 @@ def test_the_svm_is_wrong_and_the_total_helps(survey):
 def test_too_few_rows_are_refused():
     with pytest.raises(InvalidProblemError, match="at least 100"):
         make_survey(20)
+
+
+def test_without_pandas_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackageError, match=r"cs3vm\[report\]"):
+        make_survey(100)

@@ -94,8 +94,8 @@ def test_projection_shows_all_rows_and_rings_the_changed_ones(ax, result):
     assert drawn["unlabelled, classified positive"] == result.count
     assert drawn["unlabelled, classified negative"] == result.problem.m - result.count
     assert drawn["the SVM says otherwise"] == changed
-    assert drawn["labelled positive"] == 6
-    assert drawn["labelled negative"] == 2
+    assert drawn["labelled positive: 6"] == 6
+    assert drawn["labelled negative: 2"] == 2
     assert ax.get_title() == ""
 
 
@@ -106,7 +106,7 @@ def test_projection_is_on_the_principal_components(ax, result):
     _, values, vectors = np.linalg.svd(centred, full_matrices=False)
     expected = np.abs(centred[: result.problem.n] @ vectors[:2].T)
     shown = {c.get_label(): np.abs(c.get_offsets()) for c in ax.collections}
-    assert np.asarray(shown["labelled positive"]) == pytest.approx(expected[result.problem.y > 0])
+    assert np.asarray(shown["labelled positive: 6"]) == pytest.approx(expected[result.problem.y > 0])
     share = 100 * values[0] ** 2 / np.sum(values**2)
     assert f"({share:.0f} % of the variance)" in ax.get_xlabel()
 
@@ -116,6 +116,15 @@ def test_projection_says_when_it_shows_a_sample(ax, result):
     drawn = n_points(ax)
     assert sum(n for name, n in drawn.items() if name.startswith("unlabelled")) == 50
     assert ax.get_title() == "a random 50 of 200 unlabelled rows"
+
+
+def test_many_labelled_rows_are_sampled_and_the_legend_says_so(ax):
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(1000) < 900, 1, -1)
+    result = solve(Problem(rng.normal(size=(1000, 2)) + y[:, None], y, [[0.0, 0.0]], 1), "svm")
+    plots.projection(result, ax)
+    assert n_points(ax)["labelled positive: 900, 150 shown"] == 150
+    assert n_points(ax)["labelled negative: 100"] == 100
 
 
 @pytest.mark.parametrize("d", [1, 2])

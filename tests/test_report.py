@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from cs3vm import CS3VMClassifier, Problem, Result, Status, solve
-from cs3vm.exceptions import InvalidProblemError
+from cs3vm.exceptions import InvalidProblemError, MissingPackageError
 
 from .browser import open_browser
 
 for package in ("jinja2", "matplotlib"):
     pytest.importorskip(package)
+import cs3vm.report  # noqa: E402
 from cs3vm.report import make_report  # noqa: E402
 from cs3vm.report._content import certificate  # noqa: E402
 
@@ -246,6 +247,22 @@ def test_numbers_as_labels_marked_by_minus_one():
 def test_one_name_per_feature(fitted):
     with pytest.raises(InvalidProblemError, match="one name per feature"):
         report_on(*fitted, feature_names=["only one"])
+
+
+def test_a_missing_package_is_named(fitted, monkeypatch):
+    monkeypatch.setattr(cs3vm.report, "PACKAGES", ("jinja2", "no_such_package"))
+    with pytest.raises(MissingPackageError, match=r"needs no_such_package.*cs3vm\[report\]"):
+        report_on(*fitted)
+
+
+def test_a_result_is_a_table_in_a_notebook(fitted):
+    result = fitted[0].result_
+    table = result._repr_html_()
+    assert f"<th>positives</th><td>{result.count:g} of {result.problem.n_positive:g}</td>" in table
+    assert f"<th>objective</th><td>{result.objective:.6g}</td>" in table
+    nothing = Result(result.problem, Status.INFEASIBLE)._repr_html_()
+    assert "<td>infeasible</td>" in nothing
+    assert "objective" not in nothing
 
 
 # -- safety: in the text -----------------------------------------------------------------------------------

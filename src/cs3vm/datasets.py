@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .exceptions import InvalidProblemError
+from .exceptions import InvalidProblemError, MissingPackageError
 from .intercept import FloatArray
 
 #: Below this many rows the survey would have too few answers to mean anything.
@@ -165,8 +165,12 @@ def _choose(rng: np.random.Generator, names: tuple[str, ...], share: FloatArray)
 
 
 def _as_frame(people: dict[str, NDArray[Any]], answers: NDArray[Any]) -> Any:
-    import pandas as pd
-
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingPackageError(
+            'the survey is a data frame, and pandas is not installed: get it with pip install "cs3vm[report]"'
+        ) from error
     width = len(str(len(answers)))
     ids = [f"P{i:0{width}d}" for i in range(1, len(answers) + 1)]
     return pd.DataFrame({"id": ids, **people, "pays_cash": pd.Series(answers, dtype=object)})

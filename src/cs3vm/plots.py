@@ -22,7 +22,7 @@ POSITIVE, NEGATIVE, WRONG = "#0072B2", "#D55E00", "#000000"
 INK, MUTED = "#222222", "#888888"
 
 MAX_BINS = 60
-MAX_LABELLED = 500  # labelled rows shown in a figure
+MAX_LABELLED = 150  # labelled rows shown in a figure, per class
 MAX_NAME = 32  # characters of a feature's name
 MAX_CLASS = 14  # characters of a class's name, which a legend has several times
 
@@ -227,20 +227,22 @@ def _bin_edges(values: FloatArray) -> FloatArray:
     return np.asarray(step * np.arange(min(first, -1), max(last, 1) + 1))
 
 
+def _labelled(rng: np.random.Generator, y: FloatArray, sign: int, name: str) -> tuple[NDArray[np.intp], str]:
+    """Which labelled rows of a class are shown, and the legend's words for them."""
+    own = np.flatnonzero(y == sign)
+    shown = own[_sample(rng, len(own), MAX_LABELLED)]
+    part = f", {len(shown)} shown" if len(shown) < len(own) else ""
+    return shown, f"labelled {show(name, MAX_CLASS)}: {format_number(len(own))}{part}"
+
+
 def _rug(ax: Any, scores: FloatArray, y: FloatArray, names: tuple[str, str], top: float) -> None:
     """The labelled rows below the histogram, one line per class."""
     rng = np.random.default_rng(0)
     lines = ((1, names[0], POSITIVE, "^", -0.05), (-1, names[1], NEGATIVE, "v", -0.115))
     for sign, name, colour, marker, height in lines:
-        own = scores[y == sign]
-        x = own[_sample(rng, len(own), MAX_LABELLED)]
+        rows, label = _labelled(rng, y, sign, name)
         style = {"ls": "", "marker": marker, "ms": 5, "mfc": colour, "mec": INK, "mew": 0.4, "alpha": 0.8}
-        ax.plot(
-            x,
-            np.full(len(x), height * top),
-            **style,
-            label=f"labelled {show(name, MAX_CLASS)}: {format_number(len(own))}",
-        )
+        ax.plot(scores[rows], np.full(len(rows), height * top), **style, label=label)
     ax.axhline(0.0, color=MUTED, lw=0.6)
 
 
@@ -252,11 +254,12 @@ def _labelled_points(
     names: tuple[str, str],
     rng: np.random.Generator,
 ) -> None:
+    size = 48 if problem.n <= MAX_LABELLED else 26
     for sign, name, colour, marker in ((1, names[0], POSITIVE, "^"), (-1, names[1], NEGATIVE, "v")):
-        own = problem.X[problem.y == sign]
-        points = (own[_sample(rng, len(own), MAX_LABELLED)] - centre) @ axes
-        style = {"s": 52, "c": colour, "marker": marker, "edgecolors": INK, "linewidths": 0.8}
-        ax.scatter(*points.T, **style, label=f"labelled {show(name, MAX_CLASS)}")
+        rows, label = _labelled(rng, problem.y, sign, name)
+        points = (problem.X[rows] - centre) @ axes
+        style = {"s": size, "c": colour, "marker": marker, "edgecolors": INK, "linewidths": 0.8}
+        ax.scatter(*points.T, **style, label=label)
 
 
 def _principal_axes(problem: Problem, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.resources import files
+from importlib.util import find_spec
 from typing import Any
 
-from ..exceptions import InvalidProblemError
+from ..exceptions import InvalidProblemError, MissingPackageError
 from ._content import Names, content
+
+#: What a report needs besides the package itself.
+PACKAGES = ("jinja2", "matplotlib")
 
 
 def make_report(
@@ -44,6 +49,7 @@ def make_report(
     warnings
         Further warnings for the reader, besides those that the fit itself gives reason for.
     """
+    _check_packages()
     if len(feature_names) != clf.n_features_in_:
         raise InvalidProblemError(
             f"feature_names has {len(feature_names)} names, but the classifier was fitted to "
@@ -59,14 +65,21 @@ def make_report(
     return str(_template().render(fields, names=names, source=_text(source), command=_text(command)))
 
 
+def _check_packages() -> None:
+    missing = [package for package in PACKAGES if find_spec(package) is None]
+    if missing:
+        raise MissingPackageError(
+            f"the report needs {' and '.join(missing)}, which is not installed: "
+            'get it with pip install "cs3vm[report]"'
+        )
+
+
 def _text(value: Any) -> str:
     """A string that any file can hold: bytes that were no text become question marks."""
     return str(value).encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _template() -> Any:
-    from importlib.resources import files
-
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
