@@ -15,7 +15,7 @@ HEAVY = ("numba", "pyscipopt", "gurobipy", "sklearn", "matplotlib", "pandas", "t
 LAYERS = [
     {"exceptions", "intercept", "problem", "scaling", "datasets"},
     {"result", "_json"},
-    {"convex"},
+    {"convex", "verify"},
     {"bnb"},
     {"solvers"},
     {"methods"},

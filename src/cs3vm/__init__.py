@@ -7,6 +7,7 @@ from .problem import Problem
 from .result import Result, Status
 from .solve import solve
 from .solvers import available_solvers
+from .verify import verify
 
 __all__ = [
     "CS3VMClassifier",
@@ -16,6 +17,7 @@ __all__ = [
     "Status",
     "available_solvers",
     "solve",
+    "verify",
 ]
 __version__ = "0.1.0"
 

@@ -28,10 +28,14 @@ def auto(
     """Run the heuristic, then the exact solver from its answer inside the time that is left."""
     began = time.perf_counter()
     quick = direct(
-        problem, time_limit=HEURISTIC_SHARE * time_limit, random_state=random_state, callback=callback
+        problem,
+        time_limit=HEURISTIC_SHARE * time_limit,
+        gap=gap,
+        random_state=random_state,
+        callback=callback,
     )
     spent = time.perf_counter() - began
-    if quick.status is Status.INTERRUPTED or quick.gap <= gap:
+    if quick.status is Status.INTERRUPTED or quick.is_optimal:
         return quick
 
     def shifted(point: TracePoint) -> None:

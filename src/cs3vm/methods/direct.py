@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..intercept import FloatArray
 from ..problem import Problem
-from ..result import Callback, Result
+from ..result import DEFAULT_GAP, Callback, Result, Status
 
 
 def direct(
@@ -15,6 +16,7 @@ def direct(
     *,
     starts: Sequence[FloatArray] = (),
     time_limit: float = 60.0,
+    gap: float = DEFAULT_GAP,
     random_state: int = 0,
     callback: Callback | None = None,
     **_: Any,
@@ -26,4 +28,5 @@ def direct(
     """
     from ..bnb.primal import improve  # compiled code: loaded when first needed
 
-    return improve(problem, starts, time_limit=time_limit, random_state=random_state, callback=callback)
+    found = improve(problem, starts, time_limit=time_limit, random_state=random_state, callback=callback)
+    return replace(found, status=Status.OPTIMAL) if found.gap <= gap else found
