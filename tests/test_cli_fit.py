@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -294,6 +295,22 @@ def test_a_failing_report_does_not_lose_the_answer(people, monkeypatch, tmp_path
     assert not (tmp_path / "people.report.html").exists()
 
 
+def test_the_shipped_survey_can_be_fitted_as_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("demo", "--survey", "my people.csv", "--rows", "300")
+    assert result.exit_code == 0, result.output
+    command = shlex.split(result.output.strip().splitlines()[-1])
+    assert command[:3] == ["cs3vm", "fit", "my people.csv"]
+    fitted = run(*command[1:], *QUICK, "--json")
+    assert fitted.exit_code == 0, fitted.output
+    summary = json.loads(fitted.stdout)
+    assert summary["count"] == summary["n_positive"]
+    assert "exists already" in refuse(tmp_path, command=lambda: run("demo", "--survey", "my people.csv"))
+    assert "must end in .csv" in refuse(tmp_path, command=lambda: run("demo", "--survey", "people.txt"))
+    few = ("demo", "--survey", "few.csv", "--rows", "3")
+    assert "at least 100 rows" in refuse(tmp_path, command=lambda: run(*few))
+
+
 # -- bad input -----------------------------------------------------------------------------------------
 GOOD = ("--positive", "yes", "--n-positive", "30", "--id", "person")
 
@@ -307,7 +324,9 @@ GOOD = ("--positive", "yes", "--n-positive", "30", "--id", "person")
         (("--positive", "yes", "--n-positive", "97", "--id", "person"), "97, but only 96 rows have no label"),
         (("--positive", "yes", "--total-positive", "5", "--id", "person"), "must be between 6 and 102"),
         (("--positive", "yes", "--total-positive", "103", "--id", "person"), "must be between 6 and 102"),
-        (("--positive", "yes", "--positive-rate", "1.5"), "--positive-rate"),
+        (("--positive", "yes", "--positive-rate", "1.5"), "1.5 is not between 0 and 1"),
+        (("--positive", "yes", "--positive-rate", "nan"), "nan is not between 0 and 1"),
+        ((*GOOD, "--time-limit", "inf"), "inf is not a positive number"),
         (("--positive", "Yes", "--n-positive", "5"), "has no value 'Yes' (--positive). Did you mean 'yes'?"),
         (("--positive", "zzz", "--n-positive", "5"), "has no value 'zzz' (--positive): it has 'no', 'yes'"),
         (("--positive", "yes", "--n-positive", "5"), "'person' of people.csv has 120 different values"),

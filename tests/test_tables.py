@@ -66,7 +66,7 @@ def test_identifiers_keep_leading_zeros_and_odd_names(tmp_path):
         ("name|size\nMüller|1.5\nWeiß|2\n", "utf-8-sig", ("vertical bar",)),
         ('name,size\nMüller,"1,5"\nWeiß,2\n', "utf-8", ("decimal commas",)),
         ("name,size\r\nMüller,1.5\r\nWeiß,2\r\n", "utf-16", ()),
-        ("name, size\nMüller, 1.5\nWeiß, 2\n", "utf-8", ()),
+        ("name, size \nMüller, 1.5\nWeiß, 2\n", "utf-8", ()),
     ],
 )
 def test_dialects_are_detected_and_said(tmp_path, content, encoding, words):

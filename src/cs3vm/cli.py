@@ -12,6 +12,7 @@ from .commands._common import EXIT_CODES, Commands
 from .commands.compare import compare
 from .commands.fit import fit
 from .commands.predict import predict
+from .commands.survey import write_survey
 
 if TYPE_CHECKING:
     from .demo import Sample
@@ -25,6 +26,8 @@ EPILOG = f"""
 `cs3vm demo` shows what a known total changes, as a table and as the picture demo.png
 
 `cs3vm demo --out figures/demo.pdf --time-limit 10` writes the picture elsewhere, in another format
+
+`cs3vm demo --survey people.csv` writes a table to try the next ones, and says how
 
 `cs3vm fit people.csv --label cash --positive yes --n-positive 1250` classifies the rows whose cell is empty
 
@@ -107,8 +110,17 @@ def demo(
         Path, typer.Option(callback=_check_format, help="The picture: .png, .svg or .pdf.")
     ] = Path("demo.png"),
     time_limit: Annotated[float, typer.Option(min=0.0, help="Seconds for CS³VM.")] = 30.0,
+    survey: Annotated[
+        Path | None,
+        typer.Option(help="Instead: write a synthetic survey to this CSV file, to try cs3vm fit."),
+    ] = None,
+    rows: Annotated[int, typer.Option(help="Rows of the survey.")] = 2000,
+    force: Annotated[bool, typer.Option("--force", help="Replace a survey that exists.")] = False,
 ) -> None:
     """Solve a small sample in the plane by an SVM and by CS³VM, and draw both hyperplanes."""
+    if survey is not None:
+        write_survey(survey, rows, force=force)
+        return
     from rich.console import Console
 
     from .demo import fit_sample, load_sample

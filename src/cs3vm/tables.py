@@ -113,15 +113,9 @@ def read_table(path: Path, as_text: Collection[str] = (), verbatim: Collection[s
         Columns of text in which nothing counts as missing (identifiers).
     """
     kind = _check_file(path)
-    try:
-        import_module("pandas")
-    except ImportError as error:
-        raise _missing_package("pandas", f"reading {path.name}") from error
+    require_package("pandas", f"reading {path.name}")
     if kind in _NEEDED:
-        try:
-            import_module(_NEEDED[kind])
-        except ImportError as error:
-            raise _missing_package(_NEEDED[kind], f"reading {kind} files such as {path.name}") from error
+        require_package(_NEEDED[kind], f"reading {kind} files such as {path.name}")
     read = {"text": _read_text, "Excel": _read_excel}.get(kind, _read_arrow)
     table = read(path, {*as_text, *verbatim}, set(verbatim))
     return _without_empty_rows(table)
@@ -135,10 +129,14 @@ def write_csv(columns: dict[str, Any], path: Path) -> None:
     write_atomically(path, lambda file: frame.to_csv(file, index=False, lineterminator="\n"))
 
 
-def _missing_package(package: str, purpose: str) -> MissingPackageError:
-    return MissingPackageError(
-        f'{purpose} needs the package {package}, which is not installed: pip install "cs3vm[report]"'
-    )
+def require_package(package: str, purpose: str) -> None:
+    """Make sure that an optional package can be imported."""
+    try:
+        import_module(package)
+    except ImportError as error:
+        raise MissingPackageError(
+            f'{purpose} needs the package {package}, which is not installed: pip install "cs3vm[report]"'
+        ) from error
 
 
 def _check_file(path: Path) -> str:
@@ -196,6 +194,8 @@ def _read_text(path: Path, as_text: set[str], verbatim: set[str]) -> Table:
                 na_values=missing,
                 skipinitialspace=True,
                 skip_blank_lines=False,
+                names=dialect.header,
+                header=0,
                 index_col=False,
                 low_memory=False,
             )
@@ -205,7 +205,6 @@ def _read_text(path: Path, as_text: set[str], verbatim: set[str]) -> Table:
             f"{path.name} cannot be read as a table with the separator {dialect.separator!r}: {reason}. "
             "Every row needs as many cells as the header; put text that holds the separator in quotes"
         ) from error
-    frame.columns = dialect.header
     return Table(frame, path, dialect.notes)
 
 

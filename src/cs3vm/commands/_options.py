@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from ..methods import METHODS
 from ..solvers import SOLVERS
 
 #: Seconds of search on the command line: with 20,000 rows the whole command then takes under ten.
-TIME_LIMIT = 5.0
+TIME_LIMIT = 4.0
 
 
 class Standardize(StrEnum):
@@ -30,8 +31,14 @@ class Impute(StrEnum):
 
 
 def _positive(value: float) -> float:
-    if not value > 0:
+    if not 0 < value < math.inf:
         raise typer.BadParameter(f"{value:g} is not a positive number")
+    return value
+
+
+def _share(value: float | None) -> float | None:
+    if value is not None and not 0 <= value <= 1:
+        raise typer.BadParameter(f"{value:g} is not between 0 and 1; for a number of rows use --n-positive")
     return value
 
 
@@ -61,7 +68,9 @@ NPositive = Annotated[
 PositiveRate = Annotated[
     float | None,
     typer.Option(
-        min=0, max=1, help="Instead: their share among the rows without label, 0 to 1.", rich_help_panel=DATA
+        callback=_share,
+        help="Instead: their share among the rows without label, 0 to 1.",
+        rich_help_panel=DATA,
     ),
 ]
 TotalPositive = Annotated[
