@@ -59,7 +59,11 @@ def content(clf: Any, X: Any, y: Any, names: Names, warnings: Sequence[str]) -> 
     answers[method] = result
     naive = answers.get("svm", result)
     signs = _signs(clf, y)
-    notes = [*warnings, *notes_on(result, method), *separating(np.asarray(X, dtype=float), signs, names)]
+    notes = [
+        *warnings,
+        *notes_on(result, method),
+        *separating(_labelled_rows(X, signs), signs[signs != 0], names),
+    ]
     return {
         "facts": facts(result, signs),
         "rows": [_row(name, answer, naive, own=name == method) for name, answer in answers.items()],
@@ -85,6 +89,12 @@ def _signs(clf: Any, y: Any) -> NDArray[np.int8]:
     signs = np.zeros(len(labels), dtype=np.int8)
     signs[~missing] = np.where(labels[~missing] == clf.pos_label_, 1, -1)
     return signs
+
+
+def _labelled_rows(X: Any, signs: NDArray[np.int8]) -> FloatArray:
+    rows = X.to_numpy() if hasattr(X, "to_numpy") else X
+    rows = rows[signs != 0]
+    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=float)
 
 
 def facts(result: Result, signs: NDArray[np.int8]) -> dict[str, str]:
