@@ -80,6 +80,12 @@ def test_imputation_is_learnt_once_and_used_for_new_rows(table):
         (["a", "b", "c", "3"], "holds text, but row 5 .* has the number '3'"),
         (["1", "2", "inf", "4"], "must hold finite numbers, but row 4 .* has 'inf'"),
         (["1", "2", "1_000", "x"], "mixes numbers and text"),
+        (["€ 5", "€ 7", "", "€ 9"], "numbers that cannot be read, such as '€ 5' in row 2"),
+        (["", '"1,234.5"', '"2,345.5"', '"3.5"'], "mixes numbers and text"),
+        (["", '"1,234.5"', '"2,345.5"', ""], "numbers that cannot be read, such as '1,234.5' in row 3"),
+        (["5 %", "7 %", "5 %", "9 %"], "numbers that cannot be read, such as '5 %' in row 2"),
+        (["2020-01-31", "2021-02-28", "2020-01-31", ""], "'v' of t.csv holds dates"),
+        (["31.1.2020", "28.2.2021", "31.1.2020", ""], "'v' of t.csv holds dates"),
     ],
 )
 def test_mixtures_name_the_first_row_that_does_not_fit(table, cells, message):
@@ -108,6 +114,18 @@ def test_too_many_values_and_dates_and_nothing(table, tmp_path):
     pd.DataFrame({"born": pd.to_datetime(["2001-02-03", "2004-05-06"])}).to_parquet(tmp_path / "d.parquet")
     with pytest.raises(TableError, match=r"'born' of d.parquet holds dates"):
         learn_encoding(read_table(tmp_path / "d.parquet"), ["born"])
+
+
+@pytest.mark.parametrize("value", [[1, 2], b"bytes", {"a": 1}])
+def test_nested_values_are_refused(tmp_path, value):
+    pd.DataFrame({"v": [value] * 3}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(TableError, match=r"'v' of t\.parquet holds lists, bytes or other nested values"):
+        learn_encoding(read_table(tmp_path / "t.parquet"), ["v"])
+
+
+def test_ranges_and_codes_are_categories(table):
+    data = table("v,w\n18-25,a1\n26-40,b2\n18-25,b2\n")
+    assert learn_encoding(data, ["v", "w"]).feature_names == ["v=18-25", "v=26-40", "w=a1", "w=b2"]
 
 
 def test_mixed_cells_of_a_workbook(tmp_path):

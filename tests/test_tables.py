@@ -96,6 +96,12 @@ def test_empty_rows_are_left_out_and_numbers_stay(tmp_path):
     assert "2 rows without any value" in table.notes[0]
 
 
+def test_short_rows_are_said(tmp_path):
+    table = read_table(write(tmp_path, "a,b,c\n1,2,3\n1,2\n\n1\n"))
+    assert "row 3 of people.csv has fewer cells than the header (as do 1 others" in table.notes[0]
+    assert table.frame["c"].isna().tolist() == [False, True, True]
+
+
 def test_a_quoted_line_break_is_one_row(tmp_path):
     table = read_table(write(tmp_path, 'a,b\n"two\nlines",2\nx,4\n'))
     assert table.frame["a"].tolist() == ["two\nlines", "x"]
@@ -126,7 +132,7 @@ def test_a_quoted_line_break_is_one_row(tmp_path):
         ("t.parquet", b"PAR1 but damaged PAR1", "cannot be read as a Parquet file"),
         ("t.feather", b"ARROW1 but damaged", "cannot be read as a Feather file"),
         ("t.xls", b"\xd0\xcf\x11\xe0", "save it as .xlsx"),
-        ("t.doc", b"a,b\n", "of the kind '.doc' cannot be read"),
+        ("t.doc", b"a,b\n", "files with the suffix .doc cannot be read"),
     ],
 )
 def test_bad_files_are_explained(tmp_path, name, content, message):

@@ -76,6 +76,13 @@ def sniff(path: Path) -> Dialect:
     if separator != usual:
         notes.append(f"{path.name} is separated by the {SEPARATORS[separator]}; it was read that way")
     records = list(_records(lines, separator))
+    whole = records if len(lines) < _SAMPLE_LINES else records[:-1]  # the last one may be cut
+    short = [i for i, record in enumerate(whole, 1) if 0 < len(record) < len(records[0])]
+    if short:
+        notes.append(
+            f"row {short[0]} of {path.name} has fewer cells than the header (as do {len(short) - 1} others of the "
+            f"first {len(whole)}); the missing ones were taken to be empty"
+        )
     decimal, thousands = _decimal(path, records)
     if decimal == ",":
         notes.append(f"{path.name} has decimal commas (such as 1,5); they were read that way")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,10 @@ from .exceptions import TableError
 from .intercept import FloatArray
 from .tables import Table, plain_text
 
-#: A column of text with more values than this looks like names or identifiers.
+#: Text that is no number for a computer, but one for people: "1,234.5", "5 %", "€ 7".
+_LIKE_NUMBER = re.compile(r"[-+]?\s*[€$£¥]?\s*\d[\d.,'’\s]*[%€$£¥]?")
+_LIKE_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(\D|$)")
+#: A column of text with more values than this, or than half the rows, looks like names or identifiers.
 MAX_CATEGORIES = 100
 #: The most values of a column that is declared to be a category.
 MAX_DECLARED = 1000
@@ -103,14 +107,32 @@ def _learn(table: Table, name: str, declared: bool, impute: bool) -> Column:
 
 def _tally(table: Table, name: str) -> dict[str, int]:
     """How often each value occurs, as text."""
-    import pandas as pd
-
-    codes, values = pd.factorize(table.frame[name])
+    codes, values = _factorize(table, name)
     tally: dict[str, int] = {}
     for value, count in zip(values, np.bincount(codes[codes >= 0], minlength=len(values)), strict=True):
         text = plain_text(value)
         tally[text] = tally.get(text, 0) + int(count)
     return tally
+
+
+def _factorize(table: Table, name: str) -> tuple[NDArray[np.intp], Any]:
+    """The number of each row's value (-1: missing) and the different values."""
+    import pandas as pd
+
+    try:
+        codes, values = pd.factorize(table.frame[name])
+    except TypeError as error:
+        raise _nested(table, name) from error
+    if any(isinstance(value, bytes | tuple) for value in values):
+        raise _nested(table, name)
+    return codes, values
+
+
+def _nested(table: Table, name: str) -> TableError:
+    return TableError(
+        f"column {name!r} of {table.path.name} holds lists, bytes or other nested values: "
+        f"leave it out{_exclude(name)}"
+    )
 
 
 def _exclude(name: str) -> str:
@@ -135,14 +157,14 @@ def _kind(table: Table, name: str) -> str:
 
 
 def _kind_of_values(table: Table, name: str) -> str:
-    import pandas as pd
-
-    codes, values = pd.factorize(table.frame[name])
+    codes, values = _factorize(table, name)
     numeric = np.array([_is_number(value) for value in values])
     if all(isinstance(value, bool | np.bool_) for value in values):
         return "flag"
     if any(hasattr(value, "isoformat") for value in values):
         raise _dates(table, name)
+    if not numeric.any():
+        _check_text(table, name, codes, values)
     if numeric.all() or not numeric.any():
         return "number" if numeric.all() else "category"
     in_rows = numeric[codes] & (codes >= 0)
@@ -156,6 +178,20 @@ def _kind_of_values(table: Table, name: str) -> str:
         f"{table.rows([row])} ({table.convention}) has {odd} {value!r}. Correct that cell{emptied}; if the "
         f"column is a category, say --categorical {shlex.quote(name)}"
     )
+
+
+def _check_text(table: Table, name: str, codes: NDArray[np.intp], values: Any) -> None:
+    """Refuse text that was meant to be numbers or dates."""
+    texts = [plain_text(value) for value in values]
+    if all(_LIKE_DATE.match(text) for text in texts):
+        raise _dates(table, name)
+    if all(_LIKE_NUMBER.fullmatch(text) for text in texts):
+        row = int(np.argmax(codes >= 0))
+        raise TableError(
+            f"column {name!r} of {table.path.name} holds numbers that cannot be read, such as {texts[0]!r} "
+            f"in {table.rows([row])} ({table.convention}). Write them with a decimal point and without "
+            f"units or signs between thousands; if it is a category, say --categorical {shlex.quote(name)}"
+        )
 
 
 def _is_number(value: Any) -> bool:
@@ -176,7 +212,8 @@ def _dates(table: Table, name: str) -> TableError:
 
 
 def _check_categories(table: Table, name: str, number: int, declared: bool) -> None:
-    if number > (MAX_DECLARED if declared else MAX_CATEGORIES):
+    limit = MAX_DECLARED if declared else min(MAX_CATEGORIES, max(10, len(table) // 2))
+    if number > limit:
         remedy = "" if declared else f", or say --categorical {shlex.quote(name)} if it really is a category"
         raise TableError(
             f"column {name!r} of {table.path.name} has {number} different values in {len(table)} rows, too "
@@ -200,9 +237,7 @@ def _fill(target: FloatArray, table: Table, column: Column, allow_unseen: bool) 
 
 def _codes(table: Table, column: Column, allow_unseen: bool) -> NDArray[np.intp]:
     """The number of each row's category; -1 for one that is not known."""
-    import pandas as pd
-
-    codes, values = pd.factorize(table.frame[column.name])
+    codes, values = _factorize(table, column.name)
     place = {value: i for i, value in enumerate(column.categories)}
     positions = np.array([place.get(plain_text(value), -1) for value in values] + [-1], dtype=np.intp)
     if (positions[:-1] < 0).any() and not allow_unseen:

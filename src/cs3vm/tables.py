@@ -118,7 +118,7 @@ def read_table(path: Path, as_text: Collection[str] = (), verbatim: Collection[s
         require_package(_NEEDED[kind], f"reading {kind} files such as {path.name}")
     read = {"text": _read_text, "Excel": _read_excel}.get(kind, _read_arrow)
     table = read(path, {*as_text, *verbatim}, set(verbatim))
-    return _without_empty_rows(table)
+    return _without_empty_rows(table, verbatim)
 
 
 def write_csv(columns: dict[str, Any], path: Path) -> None:
@@ -149,9 +149,8 @@ def _check_file(path: Path) -> str:
         raise TableError(f"{path} is a folder, not a table")
     if suffix not in FORMATS:
         hint = "save it as .xlsx or .csv" if suffix == ".xls" else f"use one of {', '.join(FORMATS)}"
-        raise TableError(
-            f"{path.name}: tables of the kind {suffix or 'without suffix'!r} cannot be read: {hint}"
-        )
+        kind = f"with the suffix {suffix}" if suffix else "without a suffix"
+        raise TableError(f"{path.name}: files {kind} cannot be read as tables: {hint}")
     try:
         with path.open("rb") as file:
             start = file.read(4096)
@@ -201,6 +200,8 @@ def _read_text(path: Path, as_text: set[str], verbatim: set[str]) -> Table:
             )
     except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError, ValueError) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
+        if isinstance(error, pd.errors.ParserWarning):
+            reason = "its rows have more cells than the header has names"
         raise TableError(
             f"{path.name} cannot be read as a table with the separator {dialect.separator!r}: {reason}. "
             "Every row needs as many cells as the header; put text that holds the separator in quotes"
@@ -274,10 +275,13 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
         )
 
 
-def _without_empty_rows(table: Table) -> Table:
+def _without_empty_rows(table: Table, verbatim: Collection[str]) -> Table:
     """Leave out rows without any value, and make sure that something remains."""
     frame = table.frame
-    empty = (frame.isna() | (frame == "")).all(axis=1).to_numpy(dtype=bool)
+    no_value = frame.isna()
+    for name in set(verbatim) & set(frame.columns):
+        no_value[name] |= frame[name] == ""
+    empty = no_value.all(axis=1).to_numpy(dtype=bool)
     notes = table.notes
     if empty.any():
         notes = (*notes, f"{int(empty.sum())} rows without any value were left out")

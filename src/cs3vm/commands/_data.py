@@ -120,7 +120,7 @@ def _feature_names(table: Table, question: Question) -> tuple[list[str], list[st
 def _looks_like_id(table: Table, name: str) -> bool:
     """Whether a column differs in every row, and is named like an identifier or counts the rows."""
     column = table.frame[name]
-    if not column.is_unique or column.dtype.kind not in "iu":
+    if column.dtype.kind not in "iu" or not column.is_unique:
         return False
     return _LOOKS_LIKE_ID.search(name) is not None or column.max() - column.min() == len(column) - 1
 

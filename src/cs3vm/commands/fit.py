@@ -184,7 +184,8 @@ def search(data: Data, settings: Settings, *, quiet: bool) -> Answer:
     if clf.result_.status is Status.INTERRUPTED:
         notes.append("stopped by Ctrl-C: this is the best answer found until then")
     about = [str(warning.message) for warning in caught if issubclass(warning.category, CS3VMWarning)]
-    return Answer(clf, notes, about)
+    words = "options={'side_margin': 0.1}", "--side-margin 0.1"  # from Python's words to the command's
+    return Answer(clf, notes, [text.replace(*words) for text in about])
 
 
 def _fit(clf: CS3VMClassifier, data: Data) -> None:
