@@ -22,6 +22,8 @@ FloatArray = NDArray[np.float64]
 TIE_TOLERANCE = 1e-12
 #: An interval of ``b`` that is empty by no more than this, relative to the largest score, is a point.
 EMPTY_TOLERANCE = 1e-9
+#: From this many rows of equal weight on, only those that can matter are sorted.
+WINDOW_ROWS = 2000
 #: Largest table (members × weight) of the subset-sum dynamic programme; beyond it a greedy choice is flagged.
 SUBSET_TABLE_LIMIT = 10**8
 #: Up to this many members with fractional weights, all subsets are enumerated.
@@ -53,6 +55,7 @@ class HingeSum:
         return breaks, np.append(0.0, np.cumsum(mass)), np.append(0.0, np.cumsum(mass * breaks))
 
     def __call__(self, b: FloatArray) -> FloatArray:
+        """Evaluate the sum at each of several ``b``."""
         i = np.searchsorted(self._p, b, side="right")
         j = np.searchsorted(self._q, b, side="left")
         above = (self._p_moment[-1] - self._p_moment[i]) - b * (self._p_mass[-1] - self._p_mass[i])
@@ -87,26 +90,65 @@ def best_intercept(
     if limits is None:
         return None
     free = np.flatnonzero(side == 0)
-    order = free[np.argsort(-scores[free], kind="stable")]
     target = n_positive - float(weights[side > 0].sum())
+    unit = bool(np.all(weights == 1.0))
+    minimisers = hinge.minimisers()
+    above, last = 0, len(free)
+    if unit and side_margin == 0.0 and len(free) > WINDOW_ROWS:
+        order, above = _ranked_window(scores, free, target, minimisers, limits)
+    else:
+        order = free[np.argsort(-scores[free], kind="stable")]
 
     lower = np.append(-np.inf, side_margin - scores[order])
     upper = np.append(-side_margin - scores[order], np.inf)
-    b, reachable = _clip_to_intervals(hinge.minimisers(), lower, upper, limits, slack)
-    counts = np.append(0.0, np.cumsum(weights[order]))
+    b, reachable = _clip_to_intervals(minimisers, lower, upper, limits, slack)
+    counts = above + np.append(0.0, np.cumsum(weights[order]))
+    reachable[0] &= above == 0  # the ends of a window are not the ends of the ranking
+    reachable[-1] &= above + len(order) == last
     cost = hinge(b) + count_penalty * np.abs(counts - target)
     cost[~reachable] = np.inf
     c = int(np.argmin(cost))
     z = (side > 0).astype(np.int8)
     best: Intercept | None = None
     if np.isfinite(cost[c]):
+        if above:
+            z[free[scores[free] > scores[order[0]]]] = 1
         z[order[:c]] = 1
         best = Intercept(float(b[c]), z, float(cost[c]), True)
-    if side_margin == 0.0 and not np.all(weights == 1.0):
+    if side_margin == 0.0 and not unit:
         split = _split_tied_group(scores, weights, order, counts, target)
         if split is not None and limits[0] - slack <= split.b <= limits[1] + slack:
             best = _better(best, split, hinge, weights, side, n_positive, count_penalty)
     return best
+
+
+def _ranked_window(
+    scores: FloatArray,
+    free: NDArray[np.intp],
+    target: float,
+    minimisers: tuple[float, float],
+    limits: tuple[float, float],
+) -> tuple[NDArray[np.intp], int]:
+    """The free rows that may lie on either side, in descending order of score, and how many rank above them.
+
+    The hinge sum falls towards its minimisers and the miscount towards the τ-quantile, so the best ``b``
+    lies between the two (each moved inside the limits). One more row at each end closes the outer intervals.
+    """
+    s = scores[free]
+    rank = len(s) - min(max(round(target), 0), len(s))
+    places = [i for i in (rank - 1, rank) if 0 <= i < len(s)]
+    around = np.partition(s, places)[places]
+    q0, q1 = np.clip((-around.max(), -around.min()), *limits)
+    f0, f1 = np.clip(minimisers, *limits)
+    low, high = (min(f1, q0), q1) if f1 < q0 else (q0, max(f0, q1))
+    above, below = s > -low, s < -high
+    keep = ~(above | below)
+    if above.any():
+        keep |= s == s[above].min()
+    if below.any():
+        keep |= s == s[below].max()
+    order = free[keep][np.argsort(-s[keep], kind="stable")]
+    return order, int(np.count_nonzero(s > scores[order[0]]))
 
 
 def _limits_of_fixed_sides(

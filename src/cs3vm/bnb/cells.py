@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from ..intercept import FloatArray
 from ._arrays import Box, Rows, Scratch, State, compiled, new_state
-from ._kernels import DONE, _contract, copy_state, dot, push, reset, set_side, solve
-from .polish import Sides
+from ._kernels import DONE, _contract, copy_state, dot, load_state, push, reset, set_side, solve
+from .polish import Cell, Sides, solve_cell
 from .relaxation import PERTURBATION, Relaxation
 from .search import IMPROVEMENT, Plane, Search
 
 _MAX_PIVOTS = 400
+#: With more labelled rows, a cell is first solved by the interior point.
+COLD_ROWS = 250
 #: How many partners are tried to restore the count after a point has gone over.
 PARTNERS = 6
 
@@ -101,7 +103,7 @@ class Cells:
 
     # -- the current cell ------------------------------------------------------------------------
     def load(self, plane: Plane) -> bool:
-        """Solve the cell of a plane from nothing; False if it holds only the trivial plane, or rounding wins."""
+        """Solve the cell of a plane; False if it has only the trivial plane, or rounding wins."""
         z = self.search.sides(plane)
         if z is None:
             return False
@@ -110,8 +112,27 @@ class Cells:
         number = min(len(z), 60 + 4 * self.rows.Z.shape[1])
         near = np.argpartition(np.abs(plane.unlabelled + plane.b), number - 1)[:number]
         self._hold(near, afresh=True)
+        if self.problem.n > COLD_ROWS:
+            cell = solve_cell(self.search, z, plane.unlabelled + plane.b)
+            if cell is None or cell.plane.value >= self.trivial:
+                return False
+            self._cross_over(cell)
+            if self._complete(self.base, z, self.trivial) and self._is_sound(self.base, z):
+                return True
         reset(self.rows, self.base)
         return self._complete(self.base, z, self.trivial, 5000) and self._is_sound(self.base, z)
+
+    def _cross_over(self, cell: Cell) -> None:
+        """Start from the multipliers of an interior point: with many labelled rows a cold start is slow."""
+        C, n = self.problem.C, self.problem.n
+        alpha = np.where(cell.alpha > C * (1.0 - 1e-4), C, np.where(cell.alpha < C * 1e-4, 0.0, cell.alpha))
+        inside = np.flatnonzero((alpha > 0.0) & (alpha < C))
+        fresh = cell.active[~self.is_held[cell.active]]
+        self._hold(fresh)
+        members = np.append(inside, n + cell.active)[: self.rows.Z.shape[1] + 1]
+        values = np.append((alpha * self.problem.y)[inside], cell.beta)[: len(members)]
+        b = cell.b + float(cell.plane.w @ self.relaxation.centre)
+        load_state(self.rows, self.box, self.base, self.tmp, alpha * self.problem.y, members, values, b)
 
     def miscount_cost(self, z: Sides) -> float:
         """C₂·|count - τ|."""

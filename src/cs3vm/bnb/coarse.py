@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..problem import Problem
 
 #: Numbers of rows of the subsamples, from coarse to fine.
-LEVELS = (3_000, 30_000)
+LEVELS = (2_000, 20_000)
 #: A level must be this much smaller than the next to be worth its time.
 SHRINK = 3.0
 
@@ -43,8 +43,8 @@ def subsample(problem: Problem, rows: int, rng: np.random.Generator) -> Problem:
 
 
 def _draw_labelled(problem: Problem, ratio: float, rng: np.random.Generator) -> NDArray[np.intp]:
-    """A share of each class, but no fewer than 300 rows in all: labels are what there is least of."""
-    ratio = max(ratio, min(1.0, 300 / problem.n))
+    """A share of each class, but no fewer than 500 rows in all: labels are what there is least of."""
+    ratio = max(ratio, min(1.0, 500 / problem.n))
     chosen = []
     for sign in (-1, 1):
         rows = np.flatnonzero(problem.y == sign)

@@ -19,12 +19,16 @@ SHARES = (0.3, 0.1, 0.03, 0.01)
 NUMBERS = (50, 20, 8)
 #: Steps tried along the line; scores are linear in the step, so each costs one ranking.
 STEPS = (1.0, 0.6, 0.35, 0.2, 0.1, 0.04)
+#: The same where a ranking takes long, and from how many unlabelled rows on.
+FEW_STEPS, MANY_ROWS = (1.0, 0.5, 0.2), 100_000
 #: A relative gain below this moves on to fewer points.
 SMALL_GAIN = 1e-5
 
 
 def schedule(m: int) -> list[int]:
     """Numbers of near points, from many to few, for ``m`` unlabelled rows."""
+    if m > MANY_ROWS:
+        return [round(0.01 * m), round(0.003 * m), 1000]
     sizes = {round(share * m) for share in SHARES} | set(NUMBERS)
     return sorted((k for k in sizes if 4 <= k <= m), reverse=True) or [max(m, 1)]
 
@@ -80,8 +84,9 @@ def linearised_optimum(search: Search, plane: Plane, k: int, shift: float = 0.0)
     )
 
 
-def line_search(search: Search, plane: Plane, w: FloatArray, steps: Sequence[float] = STEPS) -> Plane | None:
+def line_search(search: Search, plane: Plane, w: FloatArray) -> Plane | None:
     """The best plane on the way from ``plane`` to ``w``; None if none is better."""
+    steps = STEPS if search.problem.m <= MANY_ROWS else FEW_STEPS
     end_labelled, end_unlabelled = search.problem.X @ w, search.problem.U @ w
     best: Plane | None = None
     for t in steps:

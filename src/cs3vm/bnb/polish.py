@@ -28,6 +28,8 @@ class Cell(NamedTuple):
     z: Sides
     active: NDArray[np.intp]
     beta: FloatArray
+    b: float  #: the intercept that goes with z
+    alpha: FloatArray  #: multipliers of the labelled rows
 
 
 def solve_cell(search: Search, z: Sides, scores: FloatArray) -> Cell | None:
@@ -62,42 +64,29 @@ def solve_cell(search: Search, z: Sides, scores: FloatArray) -> Cell | None:
     holding = holding[np.argsort(-beta[holding])]
     active = rows[holding]
     free = problem.side[active] == 0
-    return Cell(plane, z, active[free], (sigma[active] * beta[holding])[free])
+    return Cell(plane, z, active[free], (sigma[active] * beta[holding])[free], b, alpha[: problem.n])
 
 
-def polish(search: Search, plane: Plane, *, deep: bool = True) -> Plane:
-    """Descend through neighbouring cells until none of the neighbours is better."""
+def polish(search: Search, plane: Plane, solves: int = 12) -> Plane:
+    """Descend through neighbouring cells until none is better or that many have been solved."""
     z = search.sides(plane)
     if search.problem.m == 0 or z is None or search.expired:
         return plane
     cell = solve_cell(search, z, plane.unlabelled + plane.b)
-    if cell is None:
-        return plane
-    while not search.expired:
-        better = _first_better(search, cell, deep)
-        if better is None:
-            break
-        cell = better
-    return cell.plane if cell.plane.value < plane.value else plane
-
-
-def _first_better(search: Search, cell: Cell, deep: bool) -> Cell | None:
-    limit = cell.plane.value * (1.0 - IMPROVEMENT) - 1e-12
-    for z in _swaps(search, cell):
-        if search.expired:
-            return None
-        other = solve_cell(search, z, cell.plane.unlabelled + cell.plane.b)
-        if other is not None and other.plane.value < limit:
-            return other
-    if not deep:
-        return None
-    for j in cell.active:
-        other = _release(search, cell, int(j))
-        if search.expired:
-            return None
-        if other is not None and other.plane.value < limit:
-            return other
-    return None
+    while cell is not None:
+        plane = cell.plane if cell.plane.value < plane.value else plane
+        limit = plane.value * (1.0 - IMPROVEMENT) - 1e-12
+        scores = cell.plane.unlabelled + cell.plane.b
+        current, cell = cell, None
+        for z in _swaps(search, current):
+            if solves <= 0 or search.expired:
+                break
+            solves -= 1
+            other = solve_cell(search, z, scores)
+            if other is not None and other.plane.value < limit:
+                cell = other
+                break
+    return plane
 
 
 def _swaps(search: Search, cell: Cell) -> Iterator[Sides]:
@@ -108,17 +97,6 @@ def _swaps(search: Search, cell: Cell) -> Iterator[Sides]:
     excess = search.problem.count(cell.z) - search.problem.n_positive
     for j in up if excess > 0 else down if excess < 0 else cell.active[:0]:
         yield _flipped(cell.z, j)
-
-
-def _release(search: Search, cell: Cell, j: int) -> Cell | None:
-    """Let one holding point go over, restore the count by rank, and take the optimum of that cell."""
-    gone = solve_cell(search, _flipped(cell.z, j), cell.plane.unlabelled + cell.plane.b)
-    if gone is None or gone.plane.value < cell.plane.value * (1.0 - IMPROVEMENT):
-        return gone
-    z = search.sides(gone.plane)
-    if z is None or np.array_equal(z, gone.z):
-        return gone
-    return solve_cell(search, z, gone.plane.unlabelled + gone.plane.b)
 
 
 def _flipped(z: Sides, *points: int) -> Sides:

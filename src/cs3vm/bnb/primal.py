@@ -6,24 +6,32 @@ descent costs milliseconds, an iterated local search until it stagnates. Large d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from ..convex import solve_convex
 from ..intercept import FloatArray
 from ..problem import Problem
 from ..result import Callback, Result
 from .cells import Cells
+from .coarse import levels, subsample
 from .linearised import descend, schedule
-from .polish import polish
+from .polish import polish, solve_cell
 from .search import Plane, Search
 from .sigmoid import continuation, feature_scale
 
 #: The iterated search ends after this many kicks in a row without a better incumbent.
-PATIENCE = 60
+PATIENCE = 150
+#: The same on a subsample.
+SAMPLE_PATIENCE = 20
 #: Sizes of kicks, relative to the normal vector.
 STRENGTHS = (1e-6, 0.05, 0.1, 0.2, 0.4, 0.8)
-#: Up to this many numbers in the data, every row is held in the local search.
+#: Up to this many unlabelled rows every descent ends in a search over cells; beyond, only the last one does.
+CELL_ROWS = 2000
+#: With more unlabelled rows, only what the subsamples found is followed up.
+MANY_STARTS_ROWS = 100_000
+#: Up to this many numbers in the data there is a search over cells at all: it needs two copies of them.
 CELL_NUMBERS = 4_000_000
 
 
@@ -39,38 +47,77 @@ def improve(
     search = Search(problem, time_limit, callback)
     search.offer(np.zeros(problem.d))
     svm = search.solve_svm()
-    for w in starts:
-        search.plane(np.asarray(w, dtype=float))
+    given = [search.plane(np.asarray(w, dtype=float)) for w in starts]
     if problem.m > 0:
-        LocalSearch(search, random_state).run(svm, starts)
+        rng = np.random.default_rng(random_state)
+        given += [search.plane(w) for w in _from_subsamples(search, rng)]
+        LocalSearch(search, rng).run(given, svm)
     return search.result()
+
+
+def _from_subsamples(search: Search, rng: np.random.Generator) -> list[FloatArray]:
+    """The best normal vectors of ever larger subsamples."""
+    found: list[FloatArray] = []
+    quick = is_large(search.problem)
+    for rows in levels(search.problem):
+        sample = Search(subsample(search.problem, rows, rng), 0.3 * search.remaining)
+        local = LocalSearch(sample, rng, patience=0 if found or quick else SAMPLE_PATIENCE, cells=not quick)
+        found = local.run([sample.plane(w) for w in found])
+    return found
+
+
+def is_large(problem: Problem) -> bool:
+    """Whether a pass over the data is expensive."""
+    return problem.m > MANY_STARTS_ROWS or problem.U.size > CELL_NUMBERS
 
 
 class LocalSearch:
     """Descents from several starts, then kicks."""
 
-    def __init__(self, search: Search, random_state: int) -> None:
-        self.search, self.problem = search, search.problem
-        self.rng = np.random.default_rng(random_state)
+    def __init__(
+        self, search: Search, rng: np.random.Generator, patience: int | None = None, cells: bool = True
+    ) -> None:
+        self.search, self.problem, self.rng = search, search.problem, rng
+        m = self.problem.m
         self.scale = feature_scale(search)
-        self.sizes = schedule(self.problem.m)
-        self.cells = Cells(search, random_state)
-        self.best = np.inf
-        self.memory: tuple[Plane, object] | None = None
+        self.large = is_large(self.problem)
+        self.small = m <= CELL_ROWS and not self.large and cells
+        self.sizes = schedule(m)
+        self.patience = 0 if self.large else max(6, min(PATIENCE, 200_000 // m))
+        if patience is not None:
+            self.patience = patience
+        self.cells = Cells(search) if self.small else None
 
-    def run(self, svm: Plane, given: Sequence[FloatArray]) -> None:
-        """Descend from the starts, then iterate from the best."""
-        best = svm
-        for start in self._starts(svm, given):
-            found = self.settle(descend(self.search, start, self.sizes))
-            best = found if found.value < best.value else best
-        best = self._iterate(best)
-        polish(self.search, best, deep=False)
+    def run(self, given: Sequence[Plane], svm: Plane | None = None) -> list[FloatArray]:
+        """Descend from the starts, then iterate from the best; the normal vectors found, best first.
+
+        With an SVM given (or no start at all) the usual starts are added.
+        """
+        svm_known = svm is not None
+        svm = self.search.plane(solve_convex(self.problem).w) if svm is None else svm
+        if self.large:
+            starts: Iterable[Plane] = [min([*given, svm], key=_value)]
+        elif given and not svm_known:
+            starts = sorted(given, key=_value)[:2]
+        else:
+            starts = self._starts(svm, given)
+        planes = [self.settle(descend(self.search, start, self.sizes)) for start in starts]
+        best = min(planes, key=_value)
+        if self.patience:
+            best = self._iterate(best)
+        if not (self.small or self.large) and self.patience and not self.search.expired:
+            self.cells = Cells(self.search)
+            best = self.settle(best)
+        if not self.large:
+            best = polish(self.search, best)
+        return [best.w] + [plane.w for plane in sorted(planes, key=_value)[:3]]
 
     def settle(self, plane: Plane) -> Plane:
         """The local optimum over cells."""
         if self.search.expired:
             return plane
+        if self.cells is None:
+            return plane if self.large else polish(self.search, plane)
         if not self.cells.load(plane):
             # Tied scores cannot be split at will; a tiny turn of the plane splits them consistently.
             plane = self._turned(plane, 1e-5)
@@ -79,17 +126,29 @@ class LocalSearch:
         found = self.cells.descend()
         return found if found.value < plane.value else plane
 
-    def _starts(self, svm: Plane, given: Sequence[FloatArray]) -> Iterator[Plane]:
+    def _starts(self, svm: Plane, given: Sequence[Plane]) -> Iterator[Plane]:
         search = self.search
+        yield from given
         yield svm
-        for w in given:
-            yield search.plane(np.asarray(w, dtype=float))
+        yield from self._extremes(svm)
         for price in _balanced_prices(self.problem):
             yield search.plane(search.solve_soft(*_no_rows(self.problem), price=price))
         through_mean = self._centred(self.problem.C)
         yield through_mean
         yield continuation(search, svm)
         yield continuation(search, through_mean)
+
+    def _extremes(self, svm: Plane) -> Iterator[Plane]:
+        """Planes with all free rows on one side, where so large a miscount can pay."""
+        problem = self.problem
+        trivial = problem.trivial
+        for side in (0, 1):
+            z = np.where(problem.side == 0, side, problem.side > 0).astype(np.int8)
+            miscount = abs(problem.count(z) - problem.n_positive)
+            if trivial is not None and problem.count_penalty * miscount < trivial.cost:
+                cell = solve_cell(self.search, z, svm.unlabelled + svm.b)
+                if cell is not None:
+                    yield cell.plane
 
     def _centred(self, price: FloatArray) -> Plane:
         """An SVM whose plane passes through the mean of the unlabelled rows."""
@@ -103,9 +162,11 @@ class LocalSearch:
     def _iterate(self, best: Plane) -> Plane:
         """Kick the best plane and descend again; kicks grow while they lead back."""
         failures, strength, turn = 0, 0, 0
-        while failures < PATIENCE and not self.search.expired:
+        end = 0.0 if self.small else 0.4 * self.search.remaining  # the rest is for the search over cells
+        while failures < self.patience and self.search.remaining > end:
             turn += 1
-            found = self.settle(self._kicked(best, strength, turn))
+            found = self._kicked(best, strength, turn)
+            found = self.settle(found if self.small else descend(self.search, found, self.sizes))
             failures += 1
             if found.value < best.value * (1.0 - 1e-9):
                 best, failures, strength = found, 0, 0
@@ -117,9 +178,8 @@ class LocalSearch:
 
     def _kicked(self, best: Plane, strength: int, turn: int) -> Plane:
         size = STRENGTHS[strength] * self.rng.uniform(0.5, 1.5)
-        if turn % 4 == 0:
-            fresh = self._centred(self._reweighted())
-            return descend(self.search, fresh, self.sizes)
+        if turn % 4 == 0 and self.small:
+            return descend(self.search, self._centred(self._reweighted()), self.sizes)
         if turn % 4 == 2:
             direction = self._centred(self._reweighted()).w - best.w
             return self.search.plane(best.w + size * direction)
@@ -152,3 +212,7 @@ def _balanced_prices(problem: Problem) -> Iterator[FloatArray]:
 
 def _no_rows(problem: Problem) -> tuple[FloatArray, FloatArray, FloatArray]:
     return np.zeros((0, problem.d + 1)), np.zeros(0), np.zeros(0)
+
+
+def _value(plane: Plane) -> float:
+    return plane.value

@@ -97,8 +97,8 @@ class Ranking:
         The hinge sum falls towards the favourite and the miscount rises away from the quantile, so the
         best intercept lies between the two.
         """
-        m, target = len(scores), round(self.target)
-        places = [i for i in (m - target - 1, m - target) if 0 <= i < m]
+        rank = len(scores) - min(max(round(self.target), 0), len(scores))
+        places = [i for i in (rank - 1, rank) if 0 <= i < len(scores)]
         around = np.partition(scores, places)[places]
         lo, hi = min(-favourite, float(around.min())), max(-favourite, float(around.max()))
         above = scores > hi

@@ -12,13 +12,14 @@ from ..convex import solve_convex
 from ..intercept import EMPTY_TOLERANCE, FloatArray, Intercept
 from ..problem import Problem
 from ..result import Callback, Result, Status, TracePoint
+from .large_svm import solve_large_svm
 from .quadratic import FINE, ROUGH, solve_rows
 from .ranking import Ranking
 
 #: A change of the objective below this, relative, is no improvement.
 IMPROVEMENT = 1e-9
 #: With more labelled rows, only those nearest to their margin enter a subproblem one by one.
-LABELLED_ROWS = 3000
+LABELLED_ROWS = 8000
 
 
 class Plane(NamedTuple):
@@ -55,6 +56,11 @@ class Search:
     def seconds(self) -> float:
         """Seconds since the start."""
         return time.perf_counter() - self.started
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left."""
+        return max(0.0, self.deadline - time.perf_counter())
 
     @property
     def expired(self) -> bool:
@@ -118,10 +124,14 @@ class Search:
     # -- convex subproblems ----------------------------------------------------------------------
     def solve_svm(self) -> Plane:
         """The SVM of the labelled rows with the fixed sides held; sets the safe lower bound."""
-        solution = solve_convex(self.problem)
+        if self.problem.n > LABELLED_ROWS and not self.ranking.any_fixed:
+            w, bound = solve_large_svm(self.problem, self.rows_labelled)
+        else:
+            solution = solve_convex(self.problem)
+            w, bound = solution.w, solution.bound
         unavoidable = self.problem.count_penalty * self.problem.min_miscount
-        self.lower_bound = max(0.0, solution.bound + unavoidable)
-        return self.plane(solution.w)
+        self.lower_bound = max(0.0, bound + unavoidable)
+        return self.plane(w)
 
     def solve_soft(
         self,

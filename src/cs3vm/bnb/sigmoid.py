@@ -43,8 +43,9 @@ def continuation(search: Search, plane: Plane, iterations: int = 25) -> Plane:
 
 
 def feature_scale(search: Search) -> FloatArray:
-    """One over the standard deviation of each feature; 1 where it is constant."""
-    deviation = search.problem.U.std(axis=0)
+    """One over the standard deviation of each feature, estimated on some rows; 1 where it is constant."""
+    U = search.problem.U
+    deviation = U[:: max(1, len(U) // 20_000)].std(axis=0)
     largest = float(deviation.max(initial=0.0))
     return np.asarray(1.0 / np.where(deviation > 1e-9 * largest, deviation, max(largest, 1.0)))
 
