@@ -76,13 +76,7 @@ def sniff(path: Path) -> Dialect:
     if separator != usual:
         notes.append(f"{path.name} is separated by the {SEPARATORS[separator]}; it was read that way")
     records = list(_records(lines, separator))
-    whole = records if len(lines) < _SAMPLE_LINES else records[:-1]  # the last one may be cut
-    short = [i for i, record in enumerate(whole, 1) if 0 < len(record) < len(records[0])]
-    if short:
-        notes.append(
-            f"row {short[0]} of {path.name} has fewer cells than the header (as do {len(short) - 1} others of the "
-            f"first {len(whole)}); the missing ones were taken to be empty"
-        )
+    notes += _short_rows(path, records if len(lines) < _SAMPLE_LINES else records[:-1])  # it may be cut
     decimal, thousands = _decimal(path, records)
     if decimal == ",":
         notes.append(f"{path.name} has decimal commas (such as 1,5); they were read that way")
@@ -137,6 +131,18 @@ def _separator(lines: list[str], usual: str) -> str:
         return agree, widths[0], separator == usual
 
     return max(SEPARATORS, key=score)
+
+
+def _short_rows(path: Path, records: list[list[str]]) -> list[str]:
+    """A note if rows have fewer cells than the header."""
+    short = [i for i, record in enumerate(records, 1) if 0 < len(record) < len(records[0])]
+    if not short:
+        return []
+    others = f", as have {len(short) - 1} more of the first {len(records)}" if len(short) > 1 else ""
+    return [
+        f"row {short[0]} of {path.name} has fewer cells than the header{others}; the missing cells were "
+        "taken to be empty"
+    ]
 
 
 def _decimal(path: Path, records: list[list[str]]) -> tuple[str, str | None]:

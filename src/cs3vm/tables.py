@@ -229,7 +229,7 @@ def _read_excel(path: Path, as_text: set[str], verbatim: set[str]) -> Table:
     try:
         with pd.ExcelFile(path, engine="openpyxl") as book:
             sheets = [str(name) for name in book.sheet_names]
-            frame = book.parse(sheets[0], header=None, keep_default_na=False, na_values=list(MISSING))
+            frame = pd.read_excel(book, header=None, keep_default_na=False, na_values=list(MISSING))
     except Exception as error:  # openpyxl and zipfile raise many kinds for a damaged file
         raise TableError(f"{path.name} cannot be read as an Excel workbook: {_first_line(error)}") from error
     if frame.empty:
