@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -90,7 +92,7 @@ def test_iterations_record_every_step(method):
     p4 = [step for step in result.iterations if step.phase == "P4"]
     assert p4[0].clusters == 10
     assert p4[-1].cut == 0
-    for step, following in zip(p4, p4[1:], strict=False):
+    for step, following in pairwise(p4):
         assert following.clusters == step.clusters + step.cut
         assert step.cut + step.reactivated > 0
         assert step.active + step.discarded == step.clusters
