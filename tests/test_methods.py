@@ -177,9 +177,9 @@ def test_paper_big_m_passes_the_methods_own_m():
 
 
 def test_unknown_names_are_explained():
-    with pytest.raises(UnknownNameError, match="unknown method 'svn'.*svm"):
+    with pytest.raises(UnknownNameError, match=r"unknown method 'svn'.*svm"):
         solve(blobs(0), "svn")
-    with pytest.raises(UnknownNameError, match="no option 'n_cluster'.*n_clusters"):
+    with pytest.raises(UnknownNameError, match=r"no option 'n_cluster'.*n_clusters"):
         solve(blobs(0), "rcm", solver="scip", n_cluster=4)
     with pytest.raises(InvalidProblemError, match="time_limit"):
         solve(blobs(0), "svm", time_limit="1h")

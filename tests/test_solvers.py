@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -155,17 +157,14 @@ def test_scip_takes_native_parameters_and_node_limits():
 def test_gurobi_beyond_its_licence_names_the_alternatives():
     rng = np.random.default_rng(0)
     problem = Problem(rng.normal(size=(50, 3)), rng.choice([-1, 1], 50), rng.normal(size=(3000, 3)), 900)
-    try:
+    if os.environ.get("GRB_LICENSE_FILE") or Path("~/gurobi.lic").expanduser().exists():
+        pytest.skip("a Gurobi licence is installed")
+    with pytest.raises(SolverLicenseError, match=r"size.*scip"):
         get_solver("gurobi")(problem, time_limit=1.0)
-    except SolverLicenseError as error:
-        assert "scip" in str(error)
-        assert "size" in str(error)
-    else:
-        pytest.skip("a full Gurobi licence is installed")
 
 
 def test_unknown_solver_names_the_choices():
-    with pytest.raises(UnknownNameError, match="'cplex'.*scip"):
+    with pytest.raises(UnknownNameError, match=r"'cplex'.*scip"):
         get_solver("cplex")
 
 
