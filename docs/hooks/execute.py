@@ -35,6 +35,7 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(python|console|source)( hide)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND_TIMEOUT = 120
+SCREEN_DPI = 80
 logger = logging.getLogger("mkdocs.hooks.execute")
 
 
@@ -81,7 +82,7 @@ class Runner:
                 if last is not None:
                     expression = compile(ast.Expression(last.value), self.page.file.src_uri, "eval")
                     value = eval(expression, self.names)
-                    if value is not None:
+                    if value is not None and "matplotlib" not in type(value).__module__:
                         print(value)  # noqa: T201 - into the page
         except Exception as error:
             raise PluginError(f"{self.page.file.src_uri}: {error!r} in the block\n\n{code}") from error
@@ -102,7 +103,8 @@ class Runner:
             alt = figure.get_suptitle() or next(
                 (ax.get_title() for ax in figure.axes if ax.get_title()), name
             )
-            lines.append(f"\n![{alt}](figures/{name})\n")
+            width = round(SCREEN_DPI * figure.get_figwidth())
+            lines.append(f'\n![{alt}](figures/{name}){{ width="{width}" }}\n')
             plt.close(figure)
         return lines
 
