@@ -76,7 +76,7 @@ app = typer.Typer(
     epilog=EPILOG,
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    pretty_exceptions_show_locals=False,
+    pretty_exceptions_enable=False,
 )
 app.command(epilog=FIT_EPILOG)(fit)
 app.command(epilog=PREDICT_EPILOG)(predict)
