@@ -93,5 +93,21 @@ def accuracy(
     bench.run(out or RESULTS / "accuracy.csv", max_n, seeds, time_limit, jobs)
 
 
+@app.command()
+def optimum(
+    data: Data = "../shared/pmlb",
+    max_n: int = 200,
+    seeds: int = 2,
+    time_limit: float = 10.0,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Accuracy of proven optima beside that of the heuristic's answers."""
+    from benchmarks import optimum as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "optimum.csv", max_n, seeds, time_limit, jobs)
+
+
 if __name__ == "__main__":
     app()
