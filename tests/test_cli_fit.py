@@ -570,6 +570,14 @@ def test_help_has_examples_and_exit_codes(command):
         assert text in output
 
 
+def test_methods_can_be_completed_in_the_shell(monkeypatch):
+    monkeypatch.setenv("_CS3VM_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "cs3vm fit people.csv --method wi")
+    monkeypatch.setenv("COMP_CWORD", "4")
+    done = subprocess.run([sys.executable, "-m", "cs3vm"], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["wircm"]
+
+
 def test_the_progress_line_is_for_terminals_only(capsys):
     import io
 
