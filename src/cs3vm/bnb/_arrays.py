@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
@@ -17,24 +17,44 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 # Sums may be reordered and fused: no bound here depends on it. Infinities and NaN keep their meaning.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": _FAST}
+_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def compiled(function: Function) -> Function:
     """Compile for speed: cached on disk, without the interpreter lock."""
-    options = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": _FAST}
-    return cast(Function, numba.njit(**options)(function))
+    return cast(Function, numba.njit(**_OPTIONS)(function))
+
+
+# The kernels below allocate nothing. Without reference counting and, for those that only other kernels call,
+# without a Python wrapper they are faster and compile in half the time.
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function that does not allocate."""
+    return cast(Function, numba.njit(_nrt=False, **_OPTIONS)(function))
 
 
 def inner(function: Function) -> Function:
-    """Compile a function that only compiled functions call: without the costly Python wrapper."""
-    options = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": _FAST}
-    return cast(Function, numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function))
+    """Compile a function that only kernels call."""
+    return cast(Function, numba.njit(_nrt=False, **_INNER, **_OPTIONS)(function))
+
+
+def inlined(function: Function) -> Function:
+    """Compile into the caller: a call that passes all these arrays costs more than a short function does."""
+    return cast(Function, numba.njit(_nrt=False, forceinline=True, **_INNER, **_OPTIONS)(function))
 
 
 def compiled_strictly(function: Function) -> Function:
-    """Compile with plain IEEE arithmetic: for everything that a proof rests on."""
-    options = {"cache": True, "nogil": True, "error_model": "numpy"}
-    return cast(Function, numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function))
+    """Compile an inner function with plain IEEE arithmetic: for everything that a proof rests on."""
+    options = {**_OPTIONS, "fastmath": False}
+    return cast(Function, numba.njit(_nrt=False, **_INNER, **options)(function))
+
+
+# positions in NodeArrays.out
+BOUND, OBJ, EXCESS, D_MIN, STAY_BOUND, FLIP_BOUND = range(6)
+# positions in NodeArrays.info
+N_HELD, N_NEW, BRANCH_ROW, SIGN, SOLVED = range(5)
 
 
 class Rows(NamedTuple):
@@ -42,6 +62,7 @@ class Rows(NamedTuple):
 
     n: int  #: number of labelled rows
     Z: FloatArray  #: all rows, centred and rotated into the span of their differences
+    ZT: FloatArray  #: the same, transposed: many rows times one vector are fastest column by column
     X: FloatArray  #: all rows as the user gave them: bounds are evaluated on these
     norm: FloatArray  #: ‖x‖ of the rows of X
     relax: FloatArray  #: tiny amounts by which right-hand sides are relaxed, against degeneracy
@@ -83,6 +104,7 @@ class Scratch(NamedTuple):
     dw: FloatArray
     df: FloatArray
     wx: FloatArray
+    scores: FloatArray  #: of the unlabelled rows
     skip: IntArray  #: push number in which a labelled row may not enter M
     counter: IntArray  #: [work, work limit, pushes, pivots, flips]
 
@@ -94,11 +116,17 @@ class NodeArrays(NamedTuple):
     V: FloatArray  #: bounds on the SVM value with row j on the negative (0) or positive (1) side
     have: SignArray  #: the side for which ``plane[j]`` is the solution with row j forced there, or 0
     plane: FloatArray  #: (w, b) of those solutions
+    witness: IntArray  #: a row whose solution has this row over, too; or -1
+    order: IntArray  #: candidates, cheapest flip first
+    v: FloatArray  #: their flip values
+    e: FloatArray  #: their weights
+    suffix: FloatArray
+    todo: IntArray
     score: FloatArray
     held: IntArray  #: rows with a side
     new: IntArray  #: rows whose side was set since the planes were last checked
-    out: FloatArray  #: bound, obj and more; see node.py
-    info: IntArray  #: number held, number new, and more; see node.py
+    out: FloatArray  #: values; see above
+    info: IntArray  #: numbers; see above
 
 
 class Limits(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..intercept import FloatArray
-from ._arrays import Box, IntArray, Rows, Scratch, State, compiled, inner
+from ._arrays import Box, IntArray, Rows, Scratch, State, inlined, inner, kernel
 
 DONE, STOPPED, STUCK = 0, 1, 2
 _TARGET, _BOUND, _LEAVE, _ENTER, _NONE = 0, 1, 2, 3, 4
@@ -20,7 +20,7 @@ _REFRESH = 30  # pivots after which the inverse is rebuilt
 WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS = 0, 1, 2, 3, 4
 
 
-@inner
+@inlined
 def dot(x: FloatArray, y: FloatArray) -> float:
     """``x·y``."""
     total = 0.0
@@ -29,43 +29,52 @@ def dot(x: FloatArray, y: FloatArray) -> float:
     return total
 
 
-@inner
+@inlined
+def row_dot(Z: FloatArray, i: int, x: FloatArray) -> float:
+    """``z_i·x``, without the cost of a view of the row."""
+    total = 0.0
+    for r in range(x.shape[0]):
+        total += Z[i, r] * x[r]
+    return total
+
+
+@inlined
 def tolerance(rows: Rows, st: State) -> float:
     """Violations of a target up to this are rounding."""
     return float(max(1e-10, 1e-13 * rows.size * np.sqrt(dot(st.w, st.w))))
 
 
-@inner
+@inlined
 def score(rows: Rows, st: State, j: int) -> float:
     """``w·z_j + b``."""
-    return float(st.f[j] if j < rows.n else dot(rows.Z[j], st.w) + st.value[0])
+    return float(st.f[j] if j < rows.n else row_dot(rows.Z, j, st.w) + st.value[0])
 
 
-@inner
+@inlined
 def _prepare(rows: Rows, st: State, tmp: Scratch, j: int) -> float:
     """Set β = -R·(1, K_Mj) and dw = z_j + Σ β z_M; return γ = ‖dw‖², the curvature of a push of j."""
     q = st.count[0]
-    zj = rows.Z[j]
-    tmp.u[0] = 1.0
+    Z, R, members, u, beta, dw = rows.Z, st.R, st.members, tmp.u, tmp.beta, tmp.dw
+    rank = dw.shape[0]
+    for r in range(rank):
+        dw[r] = Z[j, r]
+    u[0] = 1.0
     for a in range(q):
-        tmp.u[a + 1] = dot(rows.Z[st.members[a]], zj)
+        u[a + 1] = row_dot(Z, members[a], dw)
     for a in range(q + 1):
         total = 0.0
         for b in range(q + 1):
-            total += st.R[a, b] * tmp.u[b]
-        tmp.beta[a] = -total
-    for r in range(zj.shape[0]):
-        tmp.dw[r] = zj[r]
+            total += R[a, b] * u[b]
+        beta[a] = -total
     for a in range(q):
-        za = rows.Z[st.members[a]]
-        factor = tmp.beta[a + 1]
-        for r in range(zj.shape[0]):
-            tmp.dw[r] += factor * za[r]
+        i, factor = members[a], beta[a + 1]
+        for r in range(rank):
+            dw[r] += factor * Z[i, r]
     # M is full at rank + 1 rows: j then depends on it, whatever rounding says (and there is no room for it)
-    return dot(tmp.dw, tmp.dw) if q <= zj.shape[0] else 0.0
+    return dot(dw, dw) if q <= rank else 0.0
 
 
-@inner
+@inlined
 def _expand(rows: Rows, st: State, tmp: Scratch, j: int, gamma: float) -> None:
     """Add j to M; β and γ are those of :func:`_prepare`."""
     q = st.count[0]
@@ -73,19 +82,23 @@ def _expand(rows: Rows, st: State, tmp: Scratch, j: int, gamma: float) -> None:
     st.inside[j] = 1
     st.count[0] = q + 1
     if q == 0:
-        st.R[0, 0] = -dot(rows.Z[j], rows.Z[j])
+        square = 0.0
+        for r in range(rows.Z.shape[1]):
+            square += rows.Z[j, r] * rows.Z[j, r]
+        st.R[0, 0] = -square
         st.R[0, 1] = st.R[1, 0] = 1.0
         st.R[1, 1] = 0.0
         return
+    R, beta = st.R, tmp.beta
     for a in range(q + 1):
-        factor = tmp.beta[a] / gamma
+        factor = beta[a] / gamma
         for b in range(q + 1):
-            st.R[a, b] += factor * tmp.beta[b]
-        st.R[a, q + 1] = st.R[q + 1, a] = factor
-    st.R[q + 1, q + 1] = 1.0 / gamma
+            R[a, b] += factor * beta[b]
+        R[a, q + 1] = R[q + 1, a] = factor
+    R[q + 1, q + 1] = 1.0 / gamma
 
 
-@inner
+@inlined
 def _contract(st: State, a: int) -> None:
     """Remove the a-th member of M."""
     q = st.count[0]
@@ -99,25 +112,25 @@ def _contract(st: State, a: int) -> None:
     if not pivot > 0.0:  # only rounding can cause this: rebuild at the next pivot
         st.count[1] = 10**6
         pivot = 1e300
+    R = st.R
     for x in range(q + 1):
         if x != i:
-            factor = st.R[x, i] / pivot
+            factor = R[x, i] / pivot
             for y in range(q + 1):
-                if y != i:
-                    st.R[x, y] -= factor * st.R[i, y]
+                R[x, y] -= factor * R[i, y]
     for x in range(q + 1):
-        st.R[i, x] = st.R[q, x]
+        R[i, x] = R[q, x]
     for x in range(q + 1):
-        st.R[x, i] = st.R[x, q]
+        R[x, i] = R[x, q]
 
 
-@inner
+@inlined
 def _gamma_floor(rows: Rows) -> float:
     """Below this a row is affinely dependent on M."""
     return 1e-12 * rows.size * rows.size + 1e-300
 
 
-@compiled
+@kernel
 def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
     """Recompute w, R and the scores from the multipliers, and correct what has drifted."""
     q = st.count[0]
@@ -128,11 +141,11 @@ def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
     for i in range(rows.n):
         if st.c[i] != 0.0:
             st.c[i] = min(max(st.c[i], box.lo[i]), box.hi[i])
-            _axpy(st.w, st.c[i], rows.Z[i])
+            _add_row(st.w, st.c[i], rows.Z, i)
             total += st.c[i]
     pushed = st.count[2] - 1
     if pushed >= rows.n and not st.inside[pushed]:
-        _axpy(st.w, st.c[pushed], rows.Z[pushed])
+        _add_row(st.w, st.c[pushed], rows.Z, pushed)
         total += st.c[pushed]
     for a in range(q):
         i = st.members[a]
@@ -145,14 +158,14 @@ def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
         if st.count[0] == 0 or gamma > _gamma_floor(rows):
             _expand(rows, st, tmp, i, gamma)
             if i >= rows.n:
-                _axpy(st.w, st.c[i], rows.Z[i])
+                _add_row(st.w, st.c[i], rows.Z, i)
                 total += st.c[i]
         elif i >= rows.n:
             st.c[i] = 0.0
     tmp.counter[WORK] += (q + 1) ** 3 + rows.n * rows.Z.shape[1]
     _correct(rows, box, st, tmp, total)
     for i in range(rows.n):
-        st.f[i] = dot(rows.Z[i], st.w) + st.value[0]
+        st.f[i] = row_dot(rows.Z, i, st.w) + st.value[0]
 
 
 @inner
@@ -164,7 +177,7 @@ def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> Non
     tmp.u[0] = -total
     for a in range(q):
         i = st.members[a]
-        tmp.u[a + 1] = box.p[i] - dot(rows.Z[i], st.w) - st.value[0]
+        tmp.u[a + 1] = box.p[i] - row_dot(rows.Z, i, st.w) - st.value[0]
     for a in range(q + 1):
         moved = 0.0
         for x in range(q + 1):
@@ -174,36 +187,43 @@ def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> Non
     for a in range(q):
         i = st.members[a]
         changed = min(max(st.c[i] + tmp.beta[a + 1], box.lo[i]), box.hi[i])
-        _axpy(st.w, changed - st.c[i], rows.Z[i])
+        _add_row(st.w, changed - st.c[i], rows.Z, i)
         st.c[i] = changed
 
 
-@inner
-def _axpy(w: FloatArray, factor: float, z: FloatArray) -> None:
-    for r in range(z.shape[0]):
-        w[r] += factor * z[r]
+@inlined
+def _add_row(w: FloatArray, factor: float, Z: FloatArray, i: int) -> None:
+    for r in range(w.shape[0]):
+        w[r] += factor * Z[i, r]
 
 
-@inner
+@inlined
 def _watch(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: float, t: float, push: int):
     """The first labelled row outside M that reaches its target, if before t."""
     who = -1
     floor = 1e-12 * rows.size * np.sqrt(dot(tmp.dw, tmp.dw)) + 1e-300
+    ZT, dw, slope, inside, skip = rows.ZT, tmp.dw, tmp.df, st.inside, tmp.skip
+    c, f, p, lo, hi = st.c, st.f, box.p, box.lo, box.hi
     for i in range(rows.n):
-        df = s * dot(rows.Z[i], tmp.dw) + db
-        tmp.df[i] = df
-        if st.inside[i] or i == j or tmp.skip[i] == push:
+        slope[i] = db
+    for r in range(dw.shape[0]):
+        factor = s * dw[r]
+        for i in range(rows.n):
+            slope[i] += factor * ZT[r, i]
+    for i in range(rows.n):
+        df = slope[i]
+        if inside[i] or i == j or skip[i] == push:
             continue
-        g = box.p[i] - st.f[i]
-        falls = df < -floor and st.c[i] <= box.lo[i] and g <= 1e-9
-        rises = df > floor and st.c[i] >= box.hi[i] and g >= -1e-9
+        g = p[i] - f[i]
+        falls = df < -floor and c[i] <= lo[i] and g <= 1e-9
+        rises = df > floor and c[i] >= hi[i] and g >= -1e-9
         if (falls or rises) and g / df < t:
             t, who = max(0.0, g / df), i
     tmp.counter[WORK] += rows.n * rows.Z.shape[1]
     return t, who
 
 
-@inner
+@inlined
 def _shift_intercept(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, g: float) -> bool:
     """With M empty only b can move: until j is on target (return True) or a labelled row enters M."""
     t, who = s * g, j
@@ -220,33 +240,37 @@ def _shift_intercept(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: f
     return who == j
 
 
-@inner
+@inlined
 def _step(rows: Rows, st: State, tmp: Scratch, j: int, s: float, t: float) -> None:
     for a in range(st.count[0]):
         st.c[st.members[a]] += t * s * tmp.beta[a + 1]
     st.c[j] += s * t
-    _axpy(st.w, s * t, tmp.dw)
+    w, dw = st.w, tmp.dw
+    for r in range(w.shape[0]):
+        w[r] += s * t * dw[r]
     st.value[0] += t * s * tmp.beta[0]
+    f, df, inside = st.f, tmp.df, st.inside
     for i in range(rows.n):
-        if not st.inside[i]:
-            st.f[i] += t * tmp.df[i]
+        if not inside[i]:
+            f[i] += t * df[i]
 
 
-@inner
+@inlined
 def _leaving(box: Box, st: State, tmp: Scratch, s: float, t: float) -> tuple[float, int]:
     """The first member of M whose multiplier reaches a bound, if before t."""
     who = -1
+    members, beta, c, lo, hi = st.members, tmp.beta, st.c, box.lo, box.hi
     for a in range(st.count[0]):
-        i = st.members[a]
-        dc = s * tmp.beta[a + 1]
-        if dc > 1e-14 and box.hi[i] - st.c[i] < t * dc:
-            t, who = max(0.0, (box.hi[i] - st.c[i]) / dc), a
-        elif dc < -1e-14 and box.lo[i] - st.c[i] > t * dc:
-            t, who = max(0.0, (box.lo[i] - st.c[i]) / dc), a
+        i = members[a]
+        dc = s * beta[a + 1]
+        if dc > 1e-14 and hi[i] - c[i] < t * dc:
+            t, who = max(0.0, (hi[i] - c[i]) / dc), a
+        elif dc < -1e-14 and lo[i] - c[i] > t * dc:
+            t, who = max(0.0, (lo[i] - c[i]) / dc), a
     return t, who
 
 
-@compiled
+@kernel
 def push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max_pivots: int) -> int:
     """Raise the multiplier of row j until its score is on target or the dual value reaches ``stop``."""
     st.count[2] = j + 1  # until it is done, c_j counts although j is not in M
@@ -283,7 +307,7 @@ def push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max
             t = (2.0 * abs(stop - st.value[1]) + 1.0) / gain
         _step(rows, st, tmp, j, s, t)
         if j < rows.n:
-            st.f[j] = dot(rows.Z[j], st.w) + st.value[0]
+            st.f[j] = row_dot(rows.Z, j, st.w) + st.value[0]
         st.value[1] += t * gain - 0.5 * gamma * t * t
         if kind == _NONE or st.value[1] >= stop:
             return STOPPED
@@ -312,7 +336,7 @@ def push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max
     return DONE
 
 
-@inner
+@inlined
 def _settle(rows: Rows, box: Box, st: State, tmp: Scratch, j: int) -> None:
     """Row j is on target without having been stepped there: it belongs to M if its multiplier is inside."""
     if box.lo[j] < st.c[j] < box.hi[j] and not st.inside[j]:
@@ -321,26 +345,43 @@ def _settle(rows: Rows, box: Box, st: State, tmp: Scratch, j: int) -> None:
             _expand(rows, st, tmp, j, gamma)
 
 
-@inner
+@inlined
+def all_scores(rows: Rows, st: State, scores: FloatArray) -> None:
+    """Scores of all unlabelled rows."""
+    ZT, n, b = rows.ZT, rows.n, st.value[0]
+    for j in range(scores.shape[0]):
+        scores[j] = b
+    for r in range(st.w.shape[0]):
+        factor = st.w[r]
+        for j in range(scores.shape[0]):
+            scores[j] += factor * ZT[r, n + j]
+
+
+@inlined
 def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held: int) -> int:
     """The most violated row, or -1."""
     worst, who = tolerance(rows, st), -1
+    Z, w, b, inside = rows.Z, st.w, st.value[0], st.inside
+    c, f, p, lo, hi = st.c, st.f, box.p, box.lo, box.hi
     for i in range(rows.n):
-        if not st.inside[i]:
-            g = box.p[i] - st.f[i]
-            if (g > worst and st.c[i] < box.hi[i]) or (-g > worst and st.c[i] > box.lo[i]):
+        if not inside[i]:
+            g = p[i] - f[i]
+            if (g > worst and c[i] < hi[i]) or (-g > worst and c[i] > lo[i]):
                 worst, who = abs(g), i
+    together = 4 * n_held > tmp.scores.shape[0]
+    if together:
+        all_scores(rows, st, tmp.scores)
     for a in range(n_held):
         i = held[a]
-        if not st.inside[i]:
-            g = box.p[i] - dot(rows.Z[i], st.w) - st.value[0]
-            if (g > worst and box.hi[i] > 0.0) or (-g > worst and box.lo[i] < 0.0):
+        if not inside[i]:
+            g = p[i] - (tmp.scores[i - rows.n] if together else row_dot(Z, i, w) + b)
+            if (g > worst and hi[i] > 0.0) or (-g > worst and lo[i] < 0.0):
                 worst, who = abs(g), i
     tmp.counter[WORK] += rows.n + n_held * rows.Z.shape[1]
     return who
 
 
-@compiled
+@kernel
 def solve(
     rows: Rows,
     box: Box,
@@ -364,7 +405,7 @@ def solve(
     return STUCK
 
 
-@inner
+@inlined
 def _clear(st: State) -> None:
     for a in range(st.count[0]):
         i = st.members[a]
@@ -374,7 +415,7 @@ def _clear(st: State) -> None:
         st.c[st.count[2] - 1] = 0.0
 
 
-@compiled
+@kernel
 def reset(rows: Rows, st: State) -> None:
     """Back to no multipliers and an empty margin set."""
     _clear(st)
@@ -385,14 +426,15 @@ def reset(rows: Rows, st: State) -> None:
     st.value[:] = 0.0
 
 
-@compiled
+@kernel
 def copy_state(rows: Rows, source: State, target: State) -> None:
     """Copy without touching the zeros of the unlabelled rows."""
     _clear(target)
     n, q = rows.n, source.count[0]
+    tc, tf, sc, sf, tR, sR = target.c, target.f, source.c, source.f, target.R, source.R
     for i in range(n):
-        target.c[i] = source.c[i]
-        target.f[i] = source.f[i]
+        tc[i] = sc[i]
+        tf[i] = sf[i]
     for a in range(q):
         i = source.members[a]
         target.members[a] = i
@@ -400,7 +442,7 @@ def copy_state(rows: Rows, source: State, target: State) -> None:
         target.c[i] = source.c[i]
     for x in range(q + 1):
         for y in range(q + 1):
-            target.R[x, y] = source.R[x, y]
+            tR[x, y] = sR[x, y]
     for x in range(source.w.shape[0]):
         target.w[x] = source.w[x]
     for x in range(2):
@@ -409,7 +451,7 @@ def copy_state(rows: Rows, source: State, target: State) -> None:
         target.count[x] = source.count[x]
 
 
-@compiled
+@kernel
 def load_state(
     rows: Rows,
     box: Box,
@@ -422,7 +464,8 @@ def load_state(
 ) -> None:
     """Start from stored multipliers: of the labelled rows, and of the members of M."""
     reset(rows, st)
-    st.c[: rows.n] = labelled
+    for i in range(rows.n):
+        st.c[i] = labelled[i]
     for a in range(members.shape[0]):
         i = members[a]
         st.members[a] = i
@@ -440,7 +483,7 @@ def load_state(
     st.value[1] = dual
 
 
-@compiled
+@kernel
 def set_side(rows: Rows, box: Box, j: int, side: int) -> None:
     """Hold the unlabelled row with index j among all rows on a side, or release it (0)."""
     box.p[j] = side * (rows.margin - rows.relax[j])

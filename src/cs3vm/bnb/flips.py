@@ -2,41 +2,86 @@
 
 from __future__ import annotations
 
-from ._arrays import Box, Limits, NodeArrays, Rows, Scratch, SignArray, State, compiled, inner
+from ._arrays import (
+    D_MIN,
+    EXCESS,
+    N_HELD,
+    N_NEW,
+    OBJ,
+    Box,
+    IntArray,
+    Limits,
+    NodeArrays,
+    Rows,
+    Scratch,
+    SignArray,
+    State,
+    inlined,
+    inner,
+    kernel,
+)
 from ._kernels import (
     DONE,
     FLIPS,
     WORK,
     WORK_LIMIT,
+    all_scores,
     copy_state,
-    dot,
     push,
     set_side,
     solve,
 )
-from .bounds import safe_bound
+from .bounds import safe_bound, sort_together
 
-N_HELD, N_NEW = 0, 1
 _MAX_PIVOTS = 400
+_REFRESH = 12  # flips after which the threshold is computed anew
 
 
 @inner
 def drop_outdated(rows: Rows, box: Box, node: NodeArrays, tmp: Scratch) -> None:
     """Forget the flip solutions that violate a side set since; the others are still optimal."""
     rank = rows.Z.shape[1]
-    for j in range(node.side.shape[0]):
-        if node.have[j] == 0 or node.side[j] != 0:
+    Z, plane, side, have, new = rows.Z, node.plane, node.side, node.have, node.new
+    for j in range(side.shape[0]):
+        if have[j] == 0 or side[j] != 0:
             continue
         for a in range(node.info[N_NEW]):
-            t = node.new[a]
-            f = node.plane[j, rank]
+            t = new[a]
+            f = plane[j, rank]
             for x in range(rank):
-                f += node.plane[j, x] * rows.Z[rows.n + t, x]
-            if node.side[t] * f < rows.margin - 2e-9 * (1.0 + abs(f)):
-                node.have[j] = 0
+                f += plane[j, x] * Z[rows.n + t, x]
+            if side[t] * f < rows.margin - 2e-9 * (1.0 + abs(f)):
+                have[j] = 0
                 break
         tmp.counter[WORK] += rank
     node.info[N_NEW] = 0
+
+
+@inner
+def candidates(node: NodeArrays, direction: int, floor: float) -> int:
+    """List the free rows on the side ``direction``, cheapest flip first; return their number."""
+    row = 0 if direction > 0 else 1
+    n = 0
+    for j in range(node.side.shape[0]):
+        if node.side[j] == 0 and (node.score[j] > 0.0) == (direction > 0):
+            node.order[n] = j
+            node.v[n] = max(floor, node.V[row, j])
+            n += 1
+    sort_together(node.v[:n], node.order)
+    return n
+
+
+@inlined
+def _threshold(rows: Rows, node: NodeArrays, lim: Limits, n: int) -> float:
+    """The flip value that decides the order-statistic bound of the first n candidates."""
+    best, value = lim.penalty * node.out[EXCESS] + node.out[OBJ], node.out[OBJ]
+    gone = 0.0
+    for a in range(n):
+        gone += rows.weight[node.order[a]]
+        h = node.v[a] + lim.penalty * max(node.out[D_MIN], node.out[EXCESS] - gone)
+        if h < best:
+            best, value = h, node.v[a]
+    return float(value)
 
 
 @inner
@@ -53,41 +98,93 @@ def flip_all(
 ) -> bool:
     """Evaluate the free rows on the side ``direction`` for the other side, where it can matter.
 
+    The most expensive come first. A row that is over in the solution of another, cheap one is not evaluated
+    if that one lies below the value that decides the bound: its own value could not change the bound.
     Return False if the work limit came first; what has been evaluated is kept.
     """
     row = 0 if direction > 0 else 1
-    rank = st.w.shape[0]
-    for j in range(node.side.shape[0]):
-        if node.side[j] != 0 or (node.score[j] > 0.0) != (direction > 0):
+    n = candidates(node, direction, node.out[OBJ])
+    threshold = _threshold(rows, node, lim, n)
+    since = 0
+    todo = node.todo
+    for a in range(n):
+        todo[a] = node.order[a]
+    for a in range(n - 1, -1, -1):
+        j = todo[a]
+        if node.have[j] == -direction or node.V[row, j] >= stop:
             continue
-        if node.have[j] != -direction and node.V[row, j] < stop:
-            if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]:
-                return False
-            i = rows.n + j
-            copy_state(rows, base, st)
-            set_side(rows, box, i, -direction)
-            if push(rows, box, st, tmp, i, stop, _MAX_PIVOTS) == DONE:
-                solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, False)
-            node.V[row, j] = max(node.V[row, j], safe_bound(rows, box, st, tmp, lim))
-            for x in range(rank):
-                node.plane[j, x] = st.w[x]
-            node.plane[j, rank] = st.value[0]
-            node.have[j] = -direction
-            tmp.counter[FLIPS] += 1
-            set_side(rows, box, i, 0)
+        other = node.witness[j]
+        if other >= 0 and node.have[other] == -direction and node.V[row, other] <= threshold:
+            continue
+        if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]:
+            return False
+        outcome = _flip(rows, box, base, st, tmp, node, j, -direction, stop)
+        value = node.V[row, j] = max(node.V[row, j], safe_bound(rows, box, st, tmp, lim))
+        set_side(rows, box, rows.n + j, 0)
+        if outcome == DONE and value < stop:
+            _testify(rows, node, tmp, todo, a, j, row)
+        since += 1
+        if since == _REFRESH:
+            since = 0
+            threshold = _threshold(rows, node, lim, candidates(node, direction, node.out[OBJ]))
     return True
 
 
 @inner
+def _flip(
+    rows: Rows,
+    box: Box,
+    base: State,
+    st: State,
+    tmp: Scratch,
+    node: NodeArrays,
+    j: int,
+    side: int,
+    stop: float,
+) -> int:
+    """Solve with the unlabelled row j on ``side``, starting from the node's own solution."""
+    rank = st.w.shape[0]
+    i = rows.n + j
+    copy_state(rows, base, st)
+    set_side(rows, box, i, side)
+    outcome = push(rows, box, st, tmp, i, stop, _MAX_PIVOTS)
+    if outcome == DONE:
+        outcome = solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, False)
+    for x in range(rank):
+        node.plane[j, x] = st.w[x]
+    node.plane[j, rank] = st.value[0]
+    node.have[j] = side
+    tmp.counter[FLIPS] += 1
+    return outcome
+
+
+@inlined
+def _testify(rows: Rows, node: NodeArrays, tmp: Scratch, todo: IntArray, n: int, j: int, row: int) -> None:
+    """Note for the first n rows of the list which of them are over in the solution of row j."""
+    rank = rows.Z.shape[1]
+    Z, plane, witness, have, V = rows.Z, node.plane, node.witness, node.have, node.V
+    side = have[j]
+    for a in range(n):
+        i = todo[a]
+        other = witness[i]
+        if other >= 0 and have[other] == side and V[row, other] <= V[row, j]:
+            continue
+        f = plane[j, rank]
+        for x in range(rank):
+            f += plane[j, x] * Z[rows.n + i, x]
+        if side * f > 0.0:
+            witness[i] = j
+    tmp.counter[WORK] += n * rank
+
+
+@inlined
 def update_scores(rows: Rows, st: State, node: NodeArrays, tmp: Scratch) -> None:
-    """Scores of the free rows at the node's solution."""
-    for j in range(node.side.shape[0]):
-        if node.side[j] == 0:
-            node.score[j] = dot(rows.Z[rows.n + j], st.w) + st.value[0]
+    """Scores of the unlabelled rows at the node's solution."""
+    all_scores(rows, st, node.score)
     tmp.counter[WORK] += node.side.shape[0] * st.w.shape[0]
 
 
-@compiled
+@kernel
 def hold(rows: Rows, box: Box, node: NodeArrays, j: int, side: int) -> None:
     """Fix the side of the unlabelled row j in this node."""
     node.side[j] = side
@@ -98,12 +195,13 @@ def hold(rows: Rows, box: Box, node: NodeArrays, j: int, side: int) -> None:
     node.info[N_NEW] += 1
 
 
-@compiled
+@kernel
 def load_sides(rows: Rows, box: Box, node: NodeArrays, sides: SignArray) -> None:
     """Start a node from stored sides; no flip solution is known."""
     node.info[:] = 0
     for j in range(sides.shape[0]):
         node.have[j] = 0
+        node.witness[j] = -1
         node.side[j] = 0
         set_side(rows, box, rows.n + j, 0)
         if sides[j] != 0:
@@ -111,7 +209,7 @@ def load_sides(rows: Rows, box: Box, node: NodeArrays, sides: SignArray) -> None
     node.info[N_NEW] = 0
 
 
-@inner
+@inlined
 def held_weight(rows: Rows, node: NodeArrays) -> tuple[float, float]:
     """Weights of the rows held positive and negative."""
     positive = negative = 0.0
@@ -123,7 +221,7 @@ def held_weight(rows: Rows, node: NodeArrays) -> tuple[float, float]:
     return positive, negative
 
 
-@inner
+@inlined
 def nearest_in_strip(rows: Rows, node: NodeArrays) -> int:
     """With ε > 0: the free row deepest inside the forbidden strip, or -1."""
     who, depth = -1, 0.0

@@ -5,11 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from ..intercept import FloatArray
-from ._arrays import Box, Limits, NodeArrays, Rows, Scratch, State, compiled, inner
-from ._kernels import DONE, WORK, WORK_LIMIT, reset, solve
-from .bounds import bound_without, order_statistic, safe_bound, sort_together
-from .flips import (
+from ._arrays import (
+    BOUND,
+    BRANCH_ROW,
+    D_MIN,
+    EXCESS,
+    FLIP_BOUND,
     N_HELD,
+    OBJ,
+    SIGN,
+    SOLVED,
+    STAY_BOUND,
+    Box,
+    IntArray,
+    Limits,
+    NodeArrays,
+    Rows,
+    Scratch,
+    State,
+    inner,
+    kernel,
+)
+from ._kernels import DONE, WORK, WORK_LIMIT, reset, solve
+from .bounds import bound_without, order_statistic, safe_bound
+from .flips import (
+    candidates,
     drop_outdated,
     flip_all,
     held_weight,
@@ -17,24 +37,30 @@ from .flips import (
     nearest_in_strip,
     update_scores,
 )
+from .graph import BISECTIONS, DIRECTION, FIXED, HITS, LOCAL, TESTS, Graph, survivors
 
 FATHOMED, LEAF, BRANCH, PAUSED = 0, 1, 2, 3
-BOUND, OBJ, EXCESS, D_MIN, STAY_BOUND, FLIP_BOUND = 0, 1, 2, 3, 4, 5
-BRANCH_ROW, DIRECTION, SOLVED, ROUNDS = 2, 3, 4, 5
 _MAX_PIVOTS = 20_000
 _MAX_ROUNDS = 12
 
 
-@compiled
+@kernel
 def process(
-    rows: Rows, box: Box, base: State, st: State, tmp: Scratch, node: NodeArrays, lim: Limits, both: bool
+    rows: Rows,
+    box: Box,
+    base: State,
+    st: State,
+    tmp: Scratch,
+    node: NodeArrays,
+    graph: Graph,
+    lim: Limits,
+    both: bool,
 ) -> int:
     """Work on the node until it is closed, can be branched, or the work limit is reached.
 
     With ``both`` the rows on the other side of the plane are evaluated too: more fixings, at a price.
     """
     for _ in range(_MAX_ROUNDS):
-        node.info[ROUNDS] += 1
         outcome = _relax(rows, box, base, tmp, node, lim)
         if outcome != BRANCH:
             return outcome
@@ -44,13 +70,13 @@ def process(
             return _leaf(rows, node)
         drop_outdated(rows, box, node, tmp)
         stop = lim.cutoff - lim.penalty * node.out[D_MIN]
-        direction = node.info[DIRECTION]
+        direction = node.info[SIGN]
         if not flip_all(rows, box, base, st, tmp, node, lim, direction, stop):
-            _tighten(rows, box, node, lim, False)
+            _tighten(rows, box, node, graph, lim, False)
             return PAUSED
         if both and not flip_all(rows, box, base, st, tmp, node, lim, -direction, stop):
             return PAUSED
-        changed = _tighten(rows, box, node, lim, True)
+        changed = _tighten(rows, box, node, graph, lim, True)
         if node.out[BOUND] >= lim.cutoff:
             return FATHOMED
         if changed == 0:
@@ -87,7 +113,7 @@ def _excess(rows: Rows, node: NodeArrays, lim: Limits) -> None:
         if node.side[j] == 0 and node.score[j] > 0.0:
             count += rows.weight[j]
     k = count - lim.target
-    node.info[DIRECTION] = 1 if k > 0.0 else -1
+    node.info[SIGN] = 1 if k > 0.0 else -1
     node.out[EXCESS] = max(0.0, abs(k) - lim.slack)
 
 
@@ -98,35 +124,24 @@ def _leaf(rows: Rows, node: NodeArrays) -> int:
         j = nearest_in_strip(rows, node)
         if j >= 0:
             node.info[BRANCH_ROW] = j
-            node.info[DIRECTION] = 1 if node.score[j] > 0.0 else -1
+            node.info[SIGN] = 1 if node.score[j] > 0.0 else -1
             node.out[STAY_BOUND] = node.out[FLIP_BOUND] = node.out[BOUND]
             return BRANCH
     return LEAF
 
 
 @inner
-def _tighten(rows: Rows, box: Box, node: NodeArrays, lim: Limits, fix: bool) -> int:
+def _tighten(rows: Rows, box: Box, node: NodeArrays, graph: Graph, lim: Limits, fix: bool) -> int:
     """Bound the node by the order statistic; fix what the bound decides; choose the branching row.
 
     Return the number of rows that were fixed.
     """
-    direction = node.info[DIRECTION]
-    row = 0 if direction > 0 else 1
+    direction = node.info[SIGN]
     obj, k, d_min = node.out[OBJ], node.out[EXCESS], node.out[D_MIN]
-    candidates = np.empty(node.side.shape[0], dtype=np.int64)
-    v = np.empty(node.side.shape[0])
-    n = 0
-    for j in range(node.side.shape[0]):
-        if node.side[j] == 0 and (node.score[j] > 0.0) == (direction > 0):
-            candidates[n] = j
-            v[n] = max(obj, node.V[row, j])
-            n += 1
-    v = v[:n]
-    sort_together(v, candidates)
-    e = np.empty(n)
+    n = candidates(node, direction, obj)
+    v, e, suffix, listed = node.v[:n], node.e[:n], node.suffix[:n], node.order
     for a in range(n):
-        e[a] = rows.weight[candidates[a]]
-    suffix = np.empty(n)
+        e[a] = rows.weight[listed[a]]
     bound = order_statistic(obj, v, e, k, d_min, lim.penalty, suffix)
     node.out[BOUND] = max(node.out[BOUND], bound)
     if not fix or node.out[BOUND] >= lim.cutoff:
@@ -135,16 +150,18 @@ def _tighten(rows: Rows, box: Box, node: NodeArrays, lim: Limits, fix: bool) -> 
     left = n
     while left > 0 and suffix[left - 1] >= lim.cutoff:
         left -= 1
-        hold(rows, box, node, candidates[left], direction)
+        hold(rows, box, node, listed[left], direction)
         changed += 1
     flipped = 0
     for a in range(left):
         if bound_without(obj, v[:left], e[:left], k, d_min, lim.penalty, a, 0.0) < lim.cutoff:
             break
-        hold(rows, box, node, candidates[a], -direction)
+        hold(rows, box, node, listed[a], -direction)
         flipped += 1
+    if changed + flipped == 0 and graph.num[DIRECTION] == direction:
+        changed = _tighten_jointly(rows, box, node, graph, lim, listed, v)
     if left > flipped:
-        node.info[BRANCH_ROW] = candidates[left - 1]
+        node.info[BRANCH_ROW] = listed[left - 1]
         node.out[FLIP_BOUND] = max(node.out[BOUND], suffix[left - 1])
         stay = bound_without(obj, v[:left], e[:left], k, d_min, lim.penalty, left - 1, 0.0)
         node.out[STAY_BOUND] = max(node.out[BOUND], stay)
@@ -154,25 +171,68 @@ def _tighten(rows: Rows, box: Box, node: NodeArrays, lim: Limits, fix: bool) -> 
 
 
 @inner
+def _tighten_jointly(
+    rows: Rows, box: Box, node: NodeArrays, graph: Graph, lim: Limits, candidates: IntArray, v: FloatArray
+) -> int:
+    """Use the joint-flip graph: close the node, raise its bound, or fix candidates that cannot flip."""
+    obj, k, d_min = node.out[OBJ], node.out[EXCESS], node.out[D_MIN]
+    direction = node.info[SIGN]
+    graph.num[TESTS] += 1
+    left = survivors(graph, candidates, v, obj, k, d_min, lim, 0.0, graph.num[LOCAL] > 0)
+    if left < 0:
+        graph.num[HITS] += 1
+        node.out[BOUND] = lim.cutoff
+        return 0
+    changed = 0
+    if left < v.shape[0]:
+        for a in range(v.shape[0]):
+            j = candidates[a]
+            if not graph.union[j // 64] >> np.uint64(j % 64) & np.uint64(1):
+                hold(rows, box, node, j, direction)
+                changed += 1
+        graph.num[FIXED] += changed
+        return changed
+    low, high = node.out[BOUND], lim.cutoff
+    for _ in range(graph.num[BISECTIONS]):
+        middle = 0.5 * (low + high)
+        if survivors(graph, candidates, v, obj, k, d_min, lim, lim.cutoff - middle, False) < 0:
+            low = middle
+        else:
+            high = middle
+    node.out[BOUND] = low
+    return 0
+
+
+@inner
 def _fix_others(rows: Rows, box: Box, node: NodeArrays, lim: Limits, v: FloatArray, e: FloatArray) -> int:
     """Fix rows that are no candidates where moving them, too, would cost too much."""
-    direction = node.info[DIRECTION]
+    direction = node.info[SIGN]
     row = 1 if direction > 0 else 0
     obj, k, d_min = node.out[OBJ], node.out[EXCESS], node.out[D_MIN]
-    lightest = np.inf
-    for j in range(node.side.shape[0]):
-        if node.side[j] == 0:
-            lightest = min(lightest, rows.weight[j])
-    everything = bound_without(obj, v, e, k + lightest, d_min, lim.penalty, -1, 0.0) >= lim.cutoff
     changed = 0
+    weight = needed = -1.0
     for j in range(node.side.shape[0]):
         if node.side[j] != 0 or (node.score[j] > 0.0) == (direction > 0):
             continue
-        value = node.V[row, j]
-        if everything or (
-            value > obj
-            and bound_without(obj, v, e, k + rows.weight[j], d_min, lim.penalty, -1, value) >= lim.cutoff
-        ):
+        if rows.weight[j] != weight:
+            weight = rows.weight[j]
+            needed = _value_needed(obj, v, e, k + weight, d_min, lim)
+        if node.V[row, j] >= needed:
             hold(rows, box, node, j, -direction)
             changed += 1
     return changed
+
+
+@inner
+def _value_needed(obj: float, v: FloatArray, e: FloatArray, k: float, d_min: float, lim: Limits) -> float:
+    """The SVM value from which on no point lies below the cutoff, whatever the candidates do."""
+    needed = (
+        lim.cutoff - lim.penalty * max(d_min, k) if obj + lim.penalty * max(d_min, k) < lim.cutoff else 0.0
+    )
+    gone = 0.0
+    for a in range(v.shape[0]):
+        gone += e[a]
+        price = lim.penalty * max(d_min, k - gone)
+        if max(obj, v[a]) + price < lim.cutoff:
+            needed = max(needed, lim.cutoff - price)
+    return needed

@@ -29,7 +29,17 @@ class Relaxation:
         size = float(np.sqrt(lengths.max(initial=0.0)))
         # norms are rounded up so that the rounding bound stays one
         norm = np.sqrt(squares) * (1.0 + 1e-12)
-        self.rows = Rows(n, Z, X, norm, relax, np.array(problem.weights), size, problem.side_margin)
+        self.rows = Rows(
+            n,
+            Z,
+            np.ascontiguousarray(Z.T),
+            X,
+            norm,
+            relax,
+            np.array(problem.weights),
+            size,
+            problem.side_margin,
+        )
         self.box = self._box(relax)
         rank = Z.shape[1]
         self.base, self.spare = new_state(n, n + m, rank), new_state(n, n + m, rank)
@@ -39,6 +49,7 @@ class Relaxation:
             np.zeros(rank),
             np.zeros(n),
             np.zeros(problem.d),
+            np.zeros(m),
             np.zeros(n, dtype=np.int64),
             np.zeros(5, dtype=np.int64),
         )
@@ -115,9 +126,15 @@ def _node_arrays(m: int, rank: int) -> NodeArrays:
         np.zeros((2, m)),
         np.zeros(m, dtype=np.int8),
         np.zeros((m, rank + 1)),
+        np.full(m, -1, dtype=np.int64),
+        np.zeros(m, dtype=np.int64),
+        np.zeros(m),
+        np.zeros(m),
+        np.zeros(m),
+        np.zeros(m, dtype=np.int64),
         np.zeros(m),
         np.zeros(m, dtype=np.int64),
         np.zeros(m, dtype=np.int64),
         np.zeros(6),
-        np.zeros(6, dtype=np.int64),
+        np.zeros(5, dtype=np.int64),
     )

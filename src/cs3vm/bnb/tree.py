@@ -13,29 +13,46 @@ from ..convex import dual_bound, solve_convex
 from ..intercept import FloatArray
 from ..problem import Problem
 from ..result import Callback, TracePoint
-from ._arrays import IntArray, Limits, SignArray
+from ._arrays import (
+    BOUND,
+    BRANCH_ROW,
+    D_MIN,
+    EXCESS,
+    FLIP_BOUND,
+    OBJ,
+    SIGN,
+    STAY_BOUND,
+    IntArray,
+    Limits,
+    SignArray,
+    new_state,
+)
 from ._kernels import FLIPS, PIVOTS, WORK, WORK_LIMIT, load_state, reset
 from .flips import hold, load_sides
-from .incumbent import Incumbent
-from .node import (
-    BOUND,
-    BRANCH,
-    BRANCH_ROW,
+from .graph import (
+    BISECTIONS,
     DIRECTION,
-    EXCESS,
-    FATHOMED,
-    FLIP_BOUND,
-    LEAF,
-    OBJ,
-    PAUSED,
-    STAY_BOUND,
-    process,
+    FIXED,
+    HITS,
+    LOCAL,
+    PAIRS,
+    TESTS,
+    evaluate_pairs,
+    new_graph,
+    set_levels,
 )
+from .incumbent import Incumbent
+from .node import BRANCH, FATHOMED, PAUSED, process
 from .relaxation import Relaxation
 
+_JOINT = {"pairs": PAIRS, "joint_tests": TESTS, "joint_closed": HITS, "joint_fixed": FIXED}
 _SLICE = 0.04  # seconds between two looks at the clock
 _SMALLEST_GAP = 1e-8
-_PLUNGE = 0.25  # how far above the best open bound a plunge may go, as a share of the gap
+import os
+
+_PLUNGE = float(
+    os.environ.get("PLU", "0.25")
+)  # how far above the best open bound a plunge may go, as a share of the gap
 
 
 @dataclass(slots=True)
@@ -62,6 +79,7 @@ class Options:
     memory_limit: float = float("inf")
     cutoff: float = float("inf")
     first_improvement: bool = False
+    joint: bool = True
     callback: Callback | None = None
 
 
@@ -92,10 +110,12 @@ class Tree:
         self.stack: list[Node] = []
         self.ticket = itertools.count()
         self.current = self.root_bound
+        self.depth = 0
         self.rate = 5e8  # work per second; measured as the search goes
         self.root_V = np.zeros((2, self.problem.m))
         self.per_node = 17 * self.problem.m + 8 * self.problem.n + 400
         self._last_trace = 0.0
+        self.graph = new_graph(self.problem, self.options.joint)
         self.update_limits()
 
     # -- limits ----------------------------------------------------------------------------------
@@ -105,6 +125,8 @@ class Tree:
         best = min(self.incumbent.value, self.options.cutoff)
         self.level = best if np.isfinite(best) else unbeatable_level(self.problem)
         self.limits: Limits = self.relaxation.limits(self.level * shrink, self.level)
+        if self.graph.num[DIRECTION] != 0:
+            set_levels(self.graph, self.problem, self.limits, self.root_bound)
 
     @property
     def bound(self) -> float:
@@ -120,6 +142,9 @@ class Tree:
         """Search; return why it ended: "done", "time", "nodes", "improved" or "interrupted"."""
         try:
             self._root()
+            if self._next():
+                self._joint_bounds()
+                self._plunge()
             while self._next():
                 self._plunge()
         except Stopped as stop:
@@ -140,6 +165,26 @@ class Tree:
                 Node(self.root_bound, 0, side, None, labelled, none.astype(np.int64), none, 0.0),
             )
         )
+
+    def _joint_bounds(self) -> None:
+        """Process the root, then evaluate which of its candidates can flip together."""
+        r = self.relaxation
+        outcome = self._process()
+        if outcome != BRANCH or not self.options.joint or self.problem.m < 3:
+            return
+        third = new_state(self.problem.n, self.problem.n + self.problem.m, r.rows.Z.shape[1])
+        direction = int(r.node.info[SIGN])
+        done = False
+        while not done:
+            stop = self.limits.cutoff - self.problem.count_penalty * r.node.out[D_MIN]
+            work = int(r.tmp.counter[WORK])
+            r.tmp.counter[WORK_LIMIT] = work + int(self.rate * _SLICE)
+            done = evaluate_pairs(
+                r.rows, r.box, r.base, third, r.spare, r.tmp, r.node, self.graph, self.limits, direction, stop
+            )
+            self._look_at_clock(perf_counter())
+        self.graph.num[DIRECTION] = direction
+        set_levels(self.graph, self.problem, self.limits, self.root_bound)
 
     def _next(self) -> bool:
         """Load the next open node that is still of interest."""
@@ -180,11 +225,15 @@ class Tree:
 
     def _process(self) -> int:
         r = self.relaxation
-        both = self.depth % 4 == 0
+        import os
+
+        both = self.depth % int(os.environ.get("BOTH", "4")) == 0
+        self.graph.num[LOCAL] = self.depth <= int(os.environ.get("LOC", "0"))
+        self.graph.num[BISECTIONS] = int(os.environ.get("BIS", "5"))
         while True:
             began, work = perf_counter(), int(r.tmp.counter[WORK])
             r.tmp.counter[WORK_LIMIT] = work + int(self.rate * _SLICE)
-            outcome = process(r.rows, r.box, r.base, r.spare, r.tmp, r.node, self.limits, both)
+            outcome = process(r.rows, r.box, r.base, r.spare, r.tmp, r.node, self.graph, self.limits, both)
             now = perf_counter()
             done = int(r.tmp.counter[WORK]) - work
             if now - began > 0.01:
@@ -262,7 +311,7 @@ class Tree:
             return False
         j = int(free[np.argmin(np.abs(node.score[free]))])
         node.info[BRANCH_ROW] = j
-        node.info[DIRECTION] = 1 if node.score[j] > 0 else -1
+        node.info[SIGN] = 1 if node.score[j] > 0 else -1
         node.out[STAY_BOUND] = node.out[FLIP_BOUND] = node.out[BOUND]
         return True
 
@@ -274,7 +323,7 @@ class Tree:
         if self.depth == 0:
             self.root_V[:] = node.V
             self.root_bound = max(self.root_bound, min(float(node.out[BOUND]), self.limits.cutoff))
-        j, direction = int(node.info[BRANCH_ROW]), int(node.info[DIRECTION])
+        j, direction = int(node.info[BRANCH_ROW]), int(node.info[SIGN])
         stay, flip = float(node.out[STAY_BOUND]), float(node.out[FLIP_BOUND])
         self.depth += 1
         first, second = (direction, stay), (-direction, flip)
@@ -321,13 +370,11 @@ class Tree:
     def counters(self) -> dict[str, int]:
         """Flips and pivots so far."""
         counter = self.relaxation.tmp.counter
-        return {"flips": int(counter[FLIPS]), "pivots": int(counter[PIVOTS])}
+        joint = {name: int(self.graph.num[i]) for name, i in _JOINT.items()}
+        return {"flips": int(counter[FLIPS]), "pivots": int(counter[PIVOTS]), **joint}
 
 
 def unbeatable_level(problem: Problem) -> float:
     """A value that stands for "no point is known": far above that of any sensible point."""
     worst = 2.0 * float(problem.C.sum()) + problem.count_penalty * problem.total_weight
     return 1e6 * (1.0 + worst)
-
-
-__all__ = ["LEAF", "Options", "Tree"]

@@ -44,6 +44,7 @@ def solve(
     n_jobs: int = 1,
     first_improvement: bool = False,
     heuristic: bool = True,
+    joint: bool = True,
 ) -> Result:
     """Solve the problem to the gap, or as far as the limits allow.
 
@@ -60,6 +61,8 @@ def solve(
         Stop at the first point below the cutoff.
     heuristic
         Look for a good point before the search.
+    joint
+        Use the joint-flip graph where it pays.
     """
     began = perf_counter()
     options = Options(
@@ -69,6 +72,7 @@ def solve(
         memory_limit=np.inf if memory_limit is None else memory_limit,
         cutoff=np.inf if cutoff is None else float(cutoff),
         first_improvement=first_improvement,
+        joint=joint,
         callback=callback,
     )
     incumbent = Incumbent(problem)

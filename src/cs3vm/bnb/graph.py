@@ -1,0 +1,315 @@
+"""The joint-flip bound: which candidates can flip together.
+
+Let v_ij be the relaxation value with the candidates i and j both forced over. A point with miscount δ and
+objective below the cutoff flips a set of candidates that weighs at least k - δ, and every pair in it has
+v_ij < cutoff - C₂δ: the set is a clique in the graph of such pairs. So a level δ is impossible where the
+core (rows whose closed neighbourhood is heavy enough) or a colouring (of rows that exclude each other, one
+counts) is too light, and a row that survives at no level cannot flip. Values of an ancestor remain bounds,
+so one matrix at the root serves the whole tree.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..intercept import FloatArray
+from ..problem import Problem
+from ._arrays import N_HELD, Box, IntArray, Limits, NodeArrays, Rows, Scratch, State, inlined, inner, kernel
+from ._kernels import DONE, WORK, WORK_LIMIT, copy_state, push, set_side, solve
+from .bounds import safe_bound
+
+Bits = NDArray[np.uint64]
+
+MAX_LEVELS = 24
+_MAX_PIVOTS = 400
+#: The pair values are single precision: this factor makes sure that they are rounded down.
+_ROUND_DOWN = 1.0 - 1.2e-7
+DIRECTION, LEVELS, NEXT_ROW, PAIRS, TESTS, HITS, FIXED, LOCAL, BISECTIONS = range(9)
+
+
+class Graph(NamedTuple):
+    """Pair values for one direction of flips, and their graphs at each level δ."""
+
+    value: NDArray[np.float32]  #: v_ij; 0 where nothing is known
+    edges: Bits  #: per level and row, the rows with which it can flip
+    alive: Bits
+    union: Bits  #: rows that survive at some level
+    rest: Bits
+    part: Bits
+    weight: FloatArray
+    step: FloatArray  #: [width of a level in δ, largest δ within a level beyond its start, 1 if unit weights]
+    num: IntArray  #: direction (0: switched off), levels, next row to evaluate, counters
+
+
+def new_graph(problem: Problem, enabled: bool) -> Graph:
+    """Allocate; a graph that is not enabled takes no memory."""
+    m = problem.m if enabled else 0
+    words = (m + 63) // 64
+    unit = float(np.all(problem.weights == 1.0))
+    return Graph(
+        np.zeros((m, m), dtype=np.float32),
+        np.zeros((MAX_LEVELS, m, words), dtype=np.uint64),
+        np.zeros(words, dtype=np.uint64),
+        np.zeros(words, dtype=np.uint64),
+        np.zeros(words, dtype=np.uint64),
+        np.zeros(words, dtype=np.uint64),
+        np.array(problem.weights),
+        np.array([1.0, 0.0, unit]),
+        np.zeros(9, dtype=np.int64),
+    )
+
+
+def set_levels(graph: Graph, problem: Problem, lim: Limits, floor: float) -> None:
+    """Choose the levels δ for this cutoff and build their graphs; ``floor`` bounds the SVM value below."""
+    span = max(0.0, (lim.cutoff - floor) / lim.penalty)
+    integral = lim.slack == 0.0
+    step = span / (MAX_LEVELS - 1) if span > 0 else 1.0
+    if integral:
+        step = float(max(1, int(np.ceil(step))))
+    graph.step[0] = step
+    graph.step[1] = step - 1.0 if integral else step
+    graph.num[LEVELS] = min(MAX_LEVELS, int(span / step) + 1)
+    _build(graph, lim.cutoff, lim.penalty)
+
+
+@kernel
+def _build(graph: Graph, cutoff: float, penalty: float) -> None:
+    m = graph.value.shape[0]
+    for level in range(graph.num[LEVELS]):
+        t = cutoff - penalty * graph.step[0] * level * (1.0 - 1e-8)
+        for i in range(m):
+            for word in range(graph.edges.shape[2]):
+                bits = np.uint64(0)
+                for b in range(min(64, m - 64 * word)):
+                    if graph.value[i, 64 * word + b] < t:
+                        bits |= np.uint64(1) << np.uint64(b)
+                graph.edges[level, i, word] = bits
+
+
+@kernel
+def evaluate_pairs(
+    rows: Rows,
+    box: Box,
+    base: State,
+    first: State,
+    st: State,
+    tmp: Scratch,
+    node: NodeArrays,
+    graph: Graph,
+    lim: Limits,
+    direction: int,
+    stop: float,
+) -> bool:
+    """Fill the matrix for the node's candidates, row by row; False if the work limit came first."""
+    m = node.side.shape[0]
+    row = 0 if direction > 0 else 1
+    n_held = node.info[N_HELD]
+    while graph.num[NEXT_ROW] < m:
+        if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]:
+            return False
+        j = graph.num[NEXT_ROW]
+        graph.num[NEXT_ROW] += 1
+        if not _is_candidate(node, j, direction) or node.V[row, j] >= stop:
+            continue
+        copy_state(rows, base, first)
+        set_side(rows, box, rows.n + j, -direction)
+        node.held[n_held] = rows.n + j
+        outcome = push(rows, box, first, tmp, rows.n + j, stop, _MAX_PIVOTS)
+        if outcome == DONE:
+            outcome = solve(rows, box, first, tmp, node.held, n_held + 1, stop, _MAX_PIVOTS, False)
+        for i in range(j):
+            if outcome != DONE or not _is_candidate(node, i, direction) or node.V[row, i] >= stop:
+                continue
+            if _is_over(rows, node, i, j, direction) or _is_over(rows, node, j, i, direction):
+                continue
+            copy_state(rows, first, st)
+            set_side(rows, box, rows.n + i, -direction)
+            if push(rows, box, st, tmp, rows.n + i, stop, _MAX_PIVOTS) == DONE:
+                solve(rows, box, st, tmp, node.held, n_held + 1, stop, _MAX_PIVOTS, False)
+            value = np.float32(safe_bound(rows, box, st, tmp, lim) * _ROUND_DOWN)
+            graph.value[i, j] = graph.value[j, i] = max(graph.value[i, j], value)
+            graph.num[PAIRS] += 1
+            set_side(rows, box, rows.n + i, 0)
+        set_side(rows, box, rows.n + j, 0)
+    return True
+
+
+@inlined
+def _is_candidate(node: NodeArrays, j: int, direction: int) -> bool:
+    return bool(node.side[j] == 0 and (node.score[j] > 0.0) == (direction > 0))
+
+
+@inlined
+def _is_over(rows: Rows, node: NodeArrays, i: int, j: int, direction: int) -> bool:
+    """Whether row i is over in the solution with j forced over: then v_ij is v_j."""
+    rank = rows.Z.shape[1]
+    f = node.plane[j, rank]
+    for x in range(rank):
+        f += node.plane[j, x] * rows.Z[rows.n + i, x]
+    return bool(node.have[j] == -direction and direction * f < 0.0)
+
+
+@inlined
+def popcount(x: np.uint64) -> int:
+    """Number of set bits."""
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@inlined
+def _lowest(x: np.uint64) -> int:
+    """Index of the lowest set bit."""
+    return popcount((x & (~x + np.uint64(1))) - np.uint64(1))
+
+
+@inlined
+def _common_weight(graph: Graph, a: Bits, b: Bits) -> float:
+    total = 0.0
+    for word in range(a.shape[0]):
+        bits = a[word] & b[word]
+        if graph.step[2] > 0.0:
+            total += popcount(bits)
+        else:
+            while bits != np.uint64(0):
+                total += graph.weight[64 * word + _lowest(bits)]
+                bits &= bits - np.uint64(1)
+    return total
+
+
+@inner
+def _core(graph: Graph, level: int, need: float) -> bool:
+    """Peel rows whose closed neighbourhood is too light; whether what is left is heavy enough."""
+    changed = True
+    while changed:
+        changed = False
+        if _common_weight(graph, graph.alive, graph.alive) < need:
+            return False
+        for word in range(graph.alive.shape[0]):
+            bits = graph.alive[word]
+            while bits != np.uint64(0):
+                j = 64 * word + _lowest(bits)
+                bits &= bits - np.uint64(1)
+                if _common_weight(graph, graph.edges[level, j], graph.alive) < need:
+                    graph.alive[word] &= ~(np.uint64(1) << np.uint64(j % 64))
+                    changed = True
+    return True
+
+
+@inner
+def _colourable(graph: Graph, level: int, need: float) -> bool:
+    """Whether a greedy colouring of ``rest`` weighs enough: of rows that exclude each other one counts."""
+    words = graph.rest.shape[0]
+    total = 0.0
+    start = 0
+    while start < words:
+        if graph.rest[start] == np.uint64(0):
+            start += 1
+            continue
+        for word in range(start, words):
+            graph.part[word] = graph.rest[word]
+        heaviest = 0.0
+        for word in range(start, words):
+            while graph.part[word] != np.uint64(0):
+                b = _lowest(graph.part[word])
+                j = 64 * word + b
+                graph.rest[word] &= ~(np.uint64(1) << np.uint64(b))
+                heaviest = max(heaviest, graph.weight[j])
+                for other in range(word, words):
+                    graph.part[other] &= ~graph.edges[level, j, other]
+                graph.part[word] &= ~(np.uint64(1) << np.uint64(b))
+        total += heaviest
+        if total >= need:
+            return True
+    return total >= need
+
+
+@inner
+def _drop_locally(graph: Graph, level: int, need: float) -> bool:
+    """Drop rows whose neighbourhood cannot be coloured heavily enough; whether one was dropped."""
+    dropped = False
+    for word in range(graph.alive.shape[0]):
+        bits = graph.alive[word]
+        while bits != np.uint64(0):
+            b = _lowest(bits)
+            j = 64 * word + b
+            bits &= bits - np.uint64(1)
+            for x in range(graph.rest.shape[0]):
+                graph.rest[x] = graph.alive[x] & graph.edges[level, j, x]
+            graph.rest[word] &= ~(np.uint64(1) << np.uint64(b))
+            if not _colourable(graph, level, need - graph.weight[j]):
+                graph.alive[word] &= ~(np.uint64(1) << np.uint64(b))
+                dropped = True
+    return dropped
+
+
+@inner
+def _possible(graph: Graph, level: int, need: float, local: bool) -> bool:
+    """Whether a set of ``alive`` rows of weight ``need`` may flip together; the others leave ``alive``."""
+    while True:
+        if not _core(graph, level, need):
+            return False
+        for word in range(graph.rest.shape[0]):
+            graph.rest[word] = graph.alive[word]
+        if not _colourable(graph, level, need):
+            return False
+        if not local or not _drop_locally(graph, level, need):
+            return True
+
+
+@inner
+def survivors(
+    graph: Graph,
+    candidates: IntArray,
+    v: FloatArray,
+    obj: float,
+    k: float,
+    d_min: float,
+    lim: Limits,
+    shift: float,
+    local: bool,
+) -> int:
+    """Collect in ``union`` the candidates that may flip in a point below cutoff - shift.
+
+    Return their number, or -1 if there is no such point at all.
+    """
+    for word in range(graph.union.shape[0]):
+        graph.union[word] = np.uint64(0)
+    found = False
+    n = v.shape[0]
+    first = int(d_min / graph.step[0])
+    for number in range(first, 10**6):
+        delta = graph.step[0] * number
+        t = lim.cutoff - shift - lim.penalty * max(delta, d_min)
+        if t <= obj:
+            break
+        need = k - delta - graph.step[1]
+        if need <= 0.0:
+            return n  # not flipping anything is cheap enough
+        for word in range(graph.alive.shape[0]):
+            graph.alive[word] = np.uint64(0)
+        for a in range(n):
+            if v[a] < t:
+                j = candidates[a]
+                graph.alive[j // 64] |= np.uint64(1) << np.uint64(j % 64)
+        level = int((lim.cutoff - t) / (lim.penalty * graph.step[0]) + 1e-9)  # its graph holds this one
+        level = min(level, graph.num[LEVELS] - 1)
+        if _possible(graph, level, need - 1e-9 * (1.0 + abs(need)) * (1.0 - graph.step[2]), local):
+            found = True
+            for word in range(graph.alive.shape[0]):
+                graph.union[word] |= graph.alive[word]
+    if not found:
+        return -1
+    return int(_common_bits(graph.union))
+
+
+@inlined
+def _common_bits(bits: Bits) -> int:
+    total = 0
+    for word in range(bits.shape[0]):
+        total += popcount(bits[word])
+    return total
