@@ -96,11 +96,16 @@ def test_empty_rows_are_left_out_and_numbers_stay(tmp_path):
     assert "2 rows without any value" in table.notes[0]
 
 
+def test_a_short_row_far_down_is_said_too(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("a,b,c\n" + "1,2,x\n" * 3000 + "1,2\n" + "1,2,x\n")
+    table = read_table(path)
+    assert "row 3002 of people.csv has fewer cells" in table.notes[0]
+
+
 def test_short_rows_are_said(tmp_path):
     table = read_table(write(tmp_path, "a,b,c\n1,2,3\n1,2\n\n1\n"))
-    assert (
-        "row 3 of people.csv has fewer cells than the header, as have 1 more of the first 5" in table.notes[0]
-    )
+    assert "row 3 of people.csv has fewer cells than the header, as have 1 more" in table.notes[0]
     assert table.frame["c"].isna().tolist() == [False, True, True]
 
 

@@ -76,7 +76,7 @@ def sniff(path: Path) -> Dialect:
     if separator != usual:
         notes.append(f"{path.name} is separated by the {SEPARATORS[separator]}; it was read that way")
     records = list(_records(lines, separator))
-    notes += _short_rows(path, records if len(lines) < _SAMPLE_LINES else records[:-1])  # it may be cut
+    notes += _short_rows(path, encoding, separator)
     decimal, thousands = _decimal(path, records)
     if decimal == ",":
         notes.append(f"{path.name} has decimal commas (such as 1,5); they were read that way")
@@ -133,14 +133,23 @@ def _separator(lines: list[str], usual: str) -> str:
     return max(SEPARATORS, key=score)
 
 
-def _short_rows(path: Path, records: list[list[str]]) -> list[str]:
-    """A note if rows have fewer cells than the header."""
-    short = [i for i, record in enumerate(records, 1) if 0 < len(record) < len(records[0])]
-    if not short:
+def _short_rows(path: Path, encoding: str, separator: str) -> list[str]:
+    """A note if rows have fewer cells than the header; a cut-off label would else pass for a missing one."""
+    first, number = 0, 0
+    with path.open(encoding=encoding, newline="") as file:
+        try:
+            records = csv.reader(file, delimiter=separator, skipinitialspace=True)
+            width = len(next(records))
+            for row, record in enumerate(records, 2):
+                if 0 < len(record) < width:
+                    first, number = first or row, number + 1
+        except csv.Error as error:
+            raise TableError(f"{path.name} is no table: {error}") from error
+    if number == 0:
         return []
-    others = f", as have {len(short) - 1} more of the first {len(records)}" if len(short) > 1 else ""
+    others = f", as have {number - 1} more" if number > 1 else ""
     return [
-        f"row {short[0]} of {path.name} has fewer cells than the header{others}; the missing cells were "
+        f"row {first} of {path.name} has fewer cells than the header{others}; the missing cells were "
         "taken to be empty"
     ]
 
