@@ -44,14 +44,17 @@ def auto(
 
     if solver in ("auto", "bnb"):
         native.setdefault("heuristic", False)  # it has just run
-    exact = get_solver(solver)(
-        problem,
-        start=quick,
-        time_limit=max(0.0, time_limit - spent),
-        gap=gap,
-        random_state=random_state,
-        callback=shifted,
-        **native,
-    )
+    try:
+        exact = get_solver(solver)(
+            problem,
+            start=quick,
+            time_limit=max(0.0, time_limit - spent),
+            gap=gap,
+            random_state=random_state,
+            callback=shifted,
+            **native,
+        )
+    except KeyboardInterrupt:  # before the solver could take over
+        return replace(quick, status=Status.INTERRUPTED, seconds=time.perf_counter() - began)
     later = tuple(point._replace(seconds=point.seconds + spent) for point in exact.trace)
     return replace(exact, seconds=exact.seconds + spent, trace=quick.trace + later)
