@@ -132,17 +132,20 @@ def _signs(differences: list[float]) -> list[list[bool]]:
 
 def by_size(rows: list[Row], sampling: str = "biased") -> str:
     """Mean accuracy by the number of labels."""
-    groups = {"up to 20": (0, 20), "21 to 60": (21, 60), "more": (61, 10**9)}
+    sizes = {"up to 20 labels": (0, 20), "21 to 60": (21, 60), "more": (61, 10**9)}
     rows = [row for row in rows if row["sampling"] == sampling]
+    groups = {
+        title: group
+        for title, (least, most) in sizes.items()
+        if (group := [row for row in rows if least <= int(row["n"]) <= most])
+    }
     lines = [
-        "| labels | instances | " + " | ".join(TITLES.values()) + " |",
-        "|---|--:|" + "--:|" * len(TITLES),
+        "| | " + " | ".join(f"{title} ({len(group)} instances)" for title, group in groups.items()) + " |",
+        "|---|" + "--:|" * len(groups),
     ]
-    for name, (least, most) in groups.items():
-        group = [row for row in rows if least <= int(row["n"]) <= most]
-        if group:
-            means = [f"{statistics.mean(float(row[method]) for row in group):.3f}" for method in TITLES]
-            lines.append(f"| {name} | {len(group)} | " + " | ".join(means) + " |")
+    for name, title in TITLES.items():
+        means = [statistics.mean(float(row[name]) for row in group) for group in groups.values()]
+        lines.append(f"| {title} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
     return "\n".join(lines)
 
 
