@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def python_blocks(path: Path) -> list[str]:
+    """The blocks that a reader sees."""
     return re.findall(r"^```python\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
 
 
