@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..intercept import FloatArray
-from ._arrays import Box, Rows, Scratch, State, compiled, new_state
-from ._kernels import DONE, _contract, copy_state, dot, load_state, push, reset, set_side, solve
+from ._arrays import Box, Rows, Scratch, State, kernel, new_state
+from ._kernels import DONE, _contract, copy_state, load_state, push, reset, set_side, solve
 from .polish import Cell, Sides, solve_cell
 from .relaxation import PERTURBATION, Relaxation
 from .search import IMPROVEMENT, Plane, Search
@@ -26,9 +26,12 @@ COLD_ROWS = 250
 PARTNERS = 6
 
 
-@compiled
+@kernel
 def _dual_value(rows: Rows, box: Box, st: State) -> float:
-    value = -0.5 * dot(st.w, st.w)
+    """The dual value of a state, from its multipliers: the running sum in ``st.value`` drifts."""
+    value = 0.0
+    for r in range(st.w.shape[0]):
+        value -= 0.5 * st.w[r] * st.w[r]
     for i in range(rows.n):
         value += box.p[i] * st.c[i]
     for a in range(st.count[0]):
@@ -38,43 +41,34 @@ def _dual_value(rows: Rows, box: Box, st: State) -> float:
     return value
 
 
-@compiled
-def _release(rows: Rows, box: Box, st: State, tmp: Scratch, i: int) -> None:
-    """Take the multiplier of a held row down to zero: its target is moved far away, to the other side."""
-    for a in range(st.count[0]):
-        if st.members[a] == i:
-            _contract(st, a)
-            break
-    if st.c[i] != 0.0:
-        box.p[i] = -1e12 if st.c[i] > 0.0 else 1e12
-        push(rows, box, st, tmp, i, np.inf, _MAX_PIVOTS)
+@kernel
+def _flip(  # type: ignore[no-untyped-def]
+    rows: Rows, box: Box, source: State, st: State, tmp: Scratch, flips, sides, max_pivots: int
+) -> bool:
+    """Copy a state and move some rows to other sides; False if their multipliers cannot be released.
 
-
-@compiled
-def _flip(rows: Rows, box: Box, source: State, st: State, tmp: Scratch, flips, sides) -> bool:  # type: ignore[no-untyped-def]
-    """Copy a state and move some rows to other sides; False if their multipliers cannot be released."""
+    A multiplier goes down to zero when its row's target is moved far away, to the other side.
+    """
     copy_state(rows, source, st)
-    for a in range(flips.shape[0]):
-        _release(rows, box, st, tmp, flips[a])
-        set_side(rows, box, flips[a], sides[a])
-        if st.c[flips[a]] != 0.0:
+    for k in range(flips.shape[0]):
+        i = flips[k]
+        for a in range(st.count[0]):
+            if st.members[a] == i:
+                _contract(st, a)
+                break
+        if st.c[i] != 0.0:
+            box.p[i] = -1e12 if st.c[i] > 0.0 else 1e12
+            push(rows, box, st, tmp, i, np.inf, max_pivots)
+        set_side(rows, box, i, sides[k])
+        if st.c[i] != 0.0:
             return False
     return True
 
 
-@compiled
-def _solve(rows: Rows, box: Box, st: State, tmp: Scratch, held, stop: float, max_pivots: int) -> int:  # type: ignore[no-untyped-def]
-    """Solve from a state whose dual value is not known, and leave the true one: the running sum drifts."""
-    st.value[1] = _dual_value(rows, box, st)
-    outcome = solve(rows, box, st, tmp, held, held.shape[0], stop, max_pivots, False)
-    st.value[1] = _dual_value(rows, box, st)
-    return outcome
-
-
-@compiled
-def _set_sides(rows: Rows, box: Box, flips, sides) -> None:  # type: ignore[no-untyped-def]
-    for a in range(flips.shape[0]):
-        set_side(rows, box, flips[a], sides[a])
+@kernel
+def _set_sides(rows: Rows, box: Box, points, sides) -> None:  # type: ignore[no-untyped-def]
+    for a in range(points.shape[0]):
+        set_side(rows, box, points[a], sides[a])
 
 
 class Cells:
@@ -104,10 +98,7 @@ class Cells:
     # -- the current cell ------------------------------------------------------------------------
     def load(self, plane: Plane) -> bool:
         """Solve the cell of a plane; False if it has only the trivial plane, or rounding wins."""
-        z = self.search.sides(plane)
-        if z is None:
-            return False
-        self.z = z
+        z = self.z = self.search.sides(plane)
         self._set_sides(np.arange(len(z)), z)
         number = min(len(z), 60 + 4 * self.rows.Z.shape[1])
         near = np.argpartition(np.abs(plane.unlabelled + plane.b), number - 1)[:number]
@@ -182,8 +173,11 @@ class Cells:
     def _complete(self, st: State, z: Sides, stop: float, max_pivots: int = _MAX_PIVOTS) -> bool:
         """Solve until no row at all is violated; False if the value reaches ``stop``."""
         for _ in range(20):
-            if _solve(self.rows, self.box, st, self.tmp, self.held, stop, max_pivots) != DONE:
+            st.value[1] = _dual_value(self.rows, self.box, st)
+            held, number = self.held, len(self.held)
+            if solve(self.rows, self.box, st, self.tmp, held, number, stop, max_pivots, False) != DONE:
                 return False
+            st.value[1] = _dual_value(self.rows, self.box, st)
             if not st.value[1] < stop:
                 return False
             scores = self._scores(st)
@@ -208,7 +202,9 @@ class Cells:
         if len(new):
             self._hold(new)
         sides = np.where(flipped[flips] > 0, 1, -1)
-        good = _flip(self.rows, self.box, source, target, self.tmp, self.problem.n + flips, sides)
+        good = _flip(
+            self.rows, self.box, source, target, self.tmp, self.problem.n + flips, sides, _MAX_PIVOTS
+        )
         good = good and self._complete(target, flipped, stop)
         self._set_sides(flips, z)
         return flipped if good else None

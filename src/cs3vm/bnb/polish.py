@@ -68,11 +68,13 @@ def solve_cell(search: Search, z: Sides, scores: FloatArray) -> Cell | None:
 
 
 def polish(search: Search, plane: Plane, solves: int = 12) -> Plane:
-    """Descend through neighbouring cells until none is better or that many have been solved."""
-    z = search.sides(plane)
-    if search.problem.m == 0 or z is None or search.expired:
+    """Descend through neighbouring cells until none is better or that many have been solved.
+
+    With none to solve it is the exact optimum of the plane's own cell, also when time is over.
+    """
+    if search.problem.m == 0 or (solves and search.expired):
         return plane
-    cell = solve_cell(search, z, plane.unlabelled + plane.b)
+    cell = solve_cell(search, search.sides(plane), plane.unlabelled + plane.b)
     while cell is not None:
         plane = cell.plane if cell.plane.value < plane.value else plane
         limit = plane.value * (1.0 - IMPROVEMENT) - 1e-12

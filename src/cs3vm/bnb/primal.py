@@ -25,6 +25,8 @@ from .sigmoid import continuation, feature_scale
 PATIENCE = 150
 #: The same on a subsample.
 SAMPLE_PATIENCE = 20
+#: Every so many kicks the search on small data starts afresh, from randomly weighted labels.
+FRESH = 3
 #: Sizes of kicks, relative to the normal vector.
 STRENGTHS = (1e-6, 0.05, 0.1, 0.2, 0.4, 0.8)
 #: Up to this many unlabelled rows every descent ends in a search over cells; beyond, only the last one does.
@@ -83,7 +85,7 @@ class LocalSearch:
         self.large = is_large(self.problem)
         self.small = m <= CELL_ROWS and not self.large and cells
         self.sizes = schedule(m)
-        self.patience = 0 if self.large else max(6, min(PATIENCE, 200_000 // m))
+        self.patience = 0 if self.large else max(6, min(PATIENCE, 8 + 2 * m, 200_000 // m))
         if patience is not None:
             self.patience = patience
         self.cells = Cells(search) if self.small else None
@@ -103,6 +105,7 @@ class LocalSearch:
             starts = self._starts(svm, given)
         planes = [self.settle(descend(self.search, start, self.sizes)) for start in starts]
         best = min(planes, key=_value)
+        best = best if self.large else polish(self.search, best, 0)
         if self.patience:
             best = self._iterate(best)
         if not (self.small or self.large) and self.patience and not self.search.expired:
@@ -169,7 +172,7 @@ class LocalSearch:
             found = self.settle(found if self.small else descend(self.search, found, self.sizes))
             failures += 1
             if found.value < best.value * (1.0 - 1e-9):
-                best, failures, strength = found, 0, 0
+                best, failures, strength = polish(self.search, found, 0), 0, 0
             elif found.value <= best.value * (1.0 + 1e-7):
                 strength = min(strength + 1, len(STRENGTHS) - 1)
             else:
@@ -178,9 +181,9 @@ class LocalSearch:
 
     def _kicked(self, best: Plane, strength: int, turn: int) -> Plane:
         size = STRENGTHS[strength] * self.rng.uniform(0.5, 1.5)
-        if turn % 4 == 0 and self.small:
+        if turn % FRESH == 0 and self.small:
             return descend(self.search, self._centred(self._reweighted()), self.sizes)
-        if turn % 4 == 2:
+        if turn % 4 == 1:
             direction = self._centred(self._reweighted()).w - best.w
             return self.search.plane(best.w + size * direction)
         return self._turned(best, size)

@@ -32,7 +32,7 @@ def solve_rows(
         v, alpha = solve_rows(np.column_stack([triangle.T, A[:, -1]]), p, C, tolerance)
         return np.append(rotation @ v[:-1], v[-1]), alpha
     if A.shape[1] <= COMPILED_COLUMNS:
-        v, alpha = _interior_point(A, p, C, tolerance, 60)
+        v, alpha = _interior_point(A, p, np.array(C), tolerance, 60)  # C may be read-only, another type
         return v, alpha
     return InteriorPoint(A, p, C).solve(0.01 * tolerance)
 
@@ -127,13 +127,16 @@ def _interior_point(A, p, C, tolerance, max_iter):  # type: ignore[no-untyped-de
     for i in range(n):
         total += C[i]
     v, dual, dv = np.zeros(size), np.zeros(size), np.zeros(size)
-    s, alpha, primal = np.ones(rows), np.full(rows, 0.5 * total / max(n, 1)), np.zeros(rows)
+    s, alpha, primal = np.zeros(rows), np.zeros(rows), np.zeros(rows)
     da, ds, rs, ratio, theta = np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows)
-    xi, nu, dx, rx = np.ones(n), 0.5 * C, np.zeros(n), np.zeros(n)
+    xi, nu, dx, rx = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     L = np.zeros((size, size))
+    for i in range(rows):
+        s[i] = 1.0
+        alpha[i] = 0.5 * C[i] if i < n else 0.5 * total / max(n, 1)
     for i in range(n):
-        alpha[i] = 0.5 * C[i]
-    best_v, best_alpha, best = v.copy(), alpha.copy(), np.inf
+        xi[i], nu[i] = 1.0, 0.5 * C[i]
+    best_v, best_alpha, best = np.zeros(size), np.zeros(rows), np.inf
     for _ in range(max_iter):
         gap, worst, value, largest = 0.0, 0.0, 0.0, 0.0
         for a in range(size):
@@ -163,8 +166,10 @@ def _interior_point(A, p, C, tolerance, max_iter):  # type: ignore[no-untyped-de
             break
         if gap + worst < best:
             best = gap + worst
-            best_v[:] = v
-            best_alpha[:] = alpha
+            for a in range(size):
+                best_v[a] = v[a]
+            for i in range(rows):
+                best_alpha[i] = alpha[i]
         if (
             gap <= tolerance * value
             and infeasible <= tolerance

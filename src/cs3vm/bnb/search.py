@@ -60,12 +60,12 @@ class Search:
     @property
     def remaining(self) -> float:
         """Seconds left."""
-        return max(0.0, self.deadline - time.perf_counter())
+        return 0.0 if self.expired else max(0.0, self.deadline - time.perf_counter())
 
     @property
     def expired(self) -> bool:
-        """Whether the time limit has passed."""
-        return time.perf_counter() >= self.deadline
+        """Whether the time limit has passed, or nothing better can exist."""
+        return time.perf_counter() >= self.deadline or self.value <= self.lower_bound * (1.0 + 1e-9)
 
     # -- judging ---------------------------------------------------------------------------------
     def plane(self, w: FloatArray) -> Plane:
@@ -107,14 +107,22 @@ class Search:
         if self.callback is not None:
             self.callback(point)
 
-    def sides(self, plane: Plane) -> NDArray[np.int8] | None:
-        """The sides that go with a plane, by rank."""
-        if not self.ranking.unit:
-            best = self.problem.best_intercept(plane.w)
-            return None if best is None else best.z.copy()
-        z = (self.problem.side > 0).astype(np.int8)
-        free = self.ranking.free if self.ranking.any_fixed else np.arange(self.problem.m)
-        number = round(plane.total - self.ranking.base)
+    def sides(self, plane: Plane) -> NDArray[np.int8]:
+        """The sides that go with a plane, by rank; those nearest to the wanted total if no intercept fits."""
+        ranking, problem = self.ranking, self.problem
+        fits = np.isfinite(plane.value)
+        if fits and not ranking.unit:
+            best = problem.best_intercept(plane.w)
+            if best is not None:
+                return best.z.copy()
+        z = (problem.side > 0).astype(np.int8)
+        free = ranking.free if ranking.any_fixed else np.arange(problem.m)
+        if not ranking.unit:
+            free = free[np.argsort(-plane.unlabelled[free], kind="stable")]
+            totals = np.append(0.0, np.cumsum(problem.weights[free]))
+            z[free[: int(np.argmin(np.abs(totals - ranking.target)))]] = 1
+            return z
+        number = round(plane.total - ranking.base if fits else ranking.target)
         if number >= len(free):
             z[free] = 1
         elif number > 0:
