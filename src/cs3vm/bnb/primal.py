@@ -31,6 +31,10 @@ FRESH = 3
 STRENGTHS = (1e-6, 0.05, 0.1, 0.2, 0.4, 0.8)
 #: Up to this many unlabelled rows every descent ends in a search over cells; beyond, only the last one does.
 CELL_ROWS = 2000
+#: With more unlabelled rows, the SVM alone joins what subsamples found.
+FEW_STARTS_ROWS = 20_000
+#: With more columns, fewer neighbouring cells are tried where each is solved afresh.
+MANY_COLUMNS = 20
 #: With more unlabelled rows, only what the subsamples found is followed up.
 MANY_STARTS_ROWS = 100_000
 #: Up to this many numbers in the data there is a search over cells at all: it needs two copies of them.
@@ -83,8 +87,9 @@ class LocalSearch:
         m = self.problem.m
         self.scale = feature_scale(search)
         self.large = is_large(self.problem)
-        self.small = m <= CELL_ROWS and not self.large and cells
-        self.sizes = schedule(m)
+        rows = CELL_ROWS if self.problem.d <= MANY_COLUMNS else 3 * CELL_ROWS
+        self.small = m <= rows and not self.large and cells
+        self.sizes = schedule(m)[:: 1 if self.problem.d <= MANY_COLUMNS else 2]  # wide steps are slow
         self.patience = 0 if self.large else max(6, min(PATIENCE, 8 + 2 * m, 200_000 // m))
         if patience is not None:
             self.patience = patience
@@ -105,35 +110,49 @@ class LocalSearch:
             starts = self._starts(svm, given)
         planes = [self.settle(descend(self.search, start, self.sizes)) for start in starts]
         best = min(planes, key=_value)
-        best = best if self.large else polish(self.search, best, 0)
-        if self.patience:
-            best = self._iterate(best)
         if not (self.small or self.large) and self.patience and not self.search.expired:
             self.cells = Cells(self.search)
-            best = self.settle(best)
-        if not self.large:
-            best = polish(self.search, best)
+        best = self._refined(best)
+        if self.patience:
+            best = self._iterate(best)
         return [best.w] + [plane.w for plane in sorted(planes, key=_value)[:3]]
 
     def settle(self, plane: Plane) -> Plane:
-        """The local optimum over cells."""
-        if self.search.expired:
+        """A local optimum over cells; where that is slow, only a few neighbours are tried."""
+        if self.search.expired or self.large:
             return plane
-        if self.cells is None:
-            return plane if self.large else polish(self.search, plane)
-        if not self.cells.load(plane):
+        if not self.small:
+            return polish(self.search, plane, 12 if self.problem.d <= MANY_COLUMNS else 2)
+        return self._descend_cells(plane)
+
+    def _refined(self, plane: Plane) -> Plane:
+        """The best of a settled plane: over cells if that has not been done, and solved exactly."""
+        slow = self.problem.n * self.problem.d > 5000  # a last exact solve must not overrun the time limit
+        if self.large or (slow and self.search.expired):
+            return plane
+        if not self.small and self.cells is not None:
+            plane = self._descend_cells(plane)
+        return polish(self.search, plane, 0)
+
+    def _descend_cells(self, plane: Plane) -> Plane:
+        cells = self.cells
+        if cells is None or self.search.expired:
+            return plane
+        if not cells.load(plane):
             # Tied scores cannot be split at will; a tiny turn of the plane splits them consistently.
-            plane = self._turned(plane, 1e-5)
-            if not self.cells.load(plane):
+            turned = self._turned(plane, 1e-5)
+            if not cells.load(turned):
                 return plane
-        found = self.cells.descend()
+        found = cells.descend()
         return found if found.value < plane.value else plane
 
     def _starts(self, svm: Plane, given: Sequence[Plane]) -> Iterator[Plane]:
         search = self.search
-        yield from given
-        yield svm
         yield from self._extremes(svm)
+        yield from sorted(given, key=_value)[:2]
+        yield svm
+        if given and self.problem.m > FEW_STARTS_ROWS:
+            return
         for price in _balanced_prices(self.problem):
             yield search.plane(search.solve_soft(*_no_rows(self.problem), price=price))
         through_mean = self._centred(self.problem.C)
@@ -165,14 +184,13 @@ class LocalSearch:
     def _iterate(self, best: Plane) -> Plane:
         """Kick the best plane and descend again; kicks grow while they lead back."""
         failures, strength, turn = 0, 0, 0
-        end = 0.0 if self.small else 0.4 * self.search.remaining  # the rest is for the search over cells
-        while failures < self.patience and self.search.remaining > end:
+        while failures < self.patience and not self.search.expired:
             turn += 1
             found = self._kicked(best, strength, turn)
             found = self.settle(found if self.small else descend(self.search, found, self.sizes))
             failures += 1
             if found.value < best.value * (1.0 - 1e-9):
-                best, failures, strength = polish(self.search, found, 0), 0, 0
+                best, failures, strength = self._refined(found), 0, 0
             elif found.value <= best.value * (1.0 + 1e-7):
                 strength = min(strength + 1, len(STRENGTHS) - 1)
             else:
