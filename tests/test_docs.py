@@ -69,7 +69,10 @@ def test_blocks_share_their_names_and_folder(execute):
     assert "$ cat a.txt\nhere" in page
 
 
-@pytest.mark.parametrize("block", ["```python\n1 / 0\n```\n", "```console\n$ exit 3\n```\n"])
+@pytest.mark.parametrize(
+    "block",
+    ["```python\n1 / 0\n```\n", "```console\n$ exit 3\n```\n", "```source\ncs3vm.solve:gone\n```\n"],
+)
 def test_a_failing_block_fails_the_build(execute, block):
     from mkdocs.exceptions import PluginError
 

@@ -42,7 +42,7 @@ logger = logging.getLogger("mkdocs.hooks.execute")
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Replace every block by itself and its output."""
     if not page.meta.get("execute"):
-        return FENCE.sub(lambda m: _source(m[3]) if m[1] == "source" else m[0], markdown)
+        return FENCE.sub(lambda m: _source(m[3], page) if m[1] == "source" else m[0], markdown)
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, _working_in(folder):
         finished = FENCE.sub(Runner(page, config, files).run, markdown)
@@ -62,7 +62,7 @@ class Runner:
         """One block and what comes of it."""
         kind, hidden, code = match[1], bool(match[2]), match[3]
         if kind == "source":
-            return _source(code)
+            return _source(code, self.page)
         if kind == "console":
             return _console(code, self.page)
         printed = self.execute(code)
@@ -136,12 +136,16 @@ def _output(printed: str) -> str:
     return f'```text {{ .output title="Output" }}\n{printed.rstrip()}\n```\n' if printed.strip() else ""
 
 
-def _source(name: str) -> str:
+def _source(name: str, page: Any) -> str:
     """The present code of ``module:function``, without its docstring."""
     module, _, qualified = name.strip().partition(":")
-    thing: Any = importlib.import_module(module)
-    for part in qualified.split("."):
-        thing = getattr(thing, part)
+    try:
+        thing: Any = importlib.import_module(module)
+        for part in qualified.split("."):
+            thing = getattr(thing, part)
+    except (ImportError, AttributeError) as error:
+        raise PluginError(f"{page.file.src_uri} shows the code of {name.strip()}: {error}") from error
+    thing = inspect.unwrap(thing)  # compiled functions
     code = textwrap.dedent(inspect.getsource(thing))
     body = ast.parse(code).body[0].body  # type: ignore[attr-defined]
     lines = code.splitlines()
