@@ -88,6 +88,20 @@ def run(
     print(f"{board.done} rows added, {board.failed} of them failed; {board.skipped} were there before")
 
 
+@app.command()
+def report(
+    results: Annotated[Path, typer.Argument(help="Folder of the rows.")],
+    out: Annotated[Path, typer.Option(help="Folder of the figures and index.html.")],
+) -> None:
+    """Draw every figure of the paper from the rows, and a page with all of them."""
+    from experiments.report import write_report
+
+    try:
+        print(write_report(results, out))
+    except FileNotFoundError as error:
+        raise _wrong(error) from error
+
+
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise ValueError(f"--{name} must be one of {', '.join(allowed)}, got {value!r}")

@@ -92,9 +92,9 @@ def check_template(template: str) -> None:
     missing = [field for field in FIELDS if field not in template and field != "{n_positive}"]
     if missing:
         raise ValueError(
-            f"the command {template!r} lacks {', '.join(missing)}: it is called with a CSV file of the "
-            "labelled rows (last column: +1 or -1) as {labelled}, one of the others as {unlabelled}, their total as "
-            "{n_positive}, and has to write one number per unlabelled row to {out}, above zero for positive"
+            f"the command {template!r} lacks {', '.join(missing)}: it gets CSV files of the labelled rows "
+            "(last column: +1 or -1) as {labelled} and of the others as {unlabelled}, their total "
+            "as {n_positive}, and writes one number per unlabelled row to {out}, above zero for positive"
         )
 
 
