@@ -12,30 +12,45 @@ from __future__ import annotations
 import numpy as np
 
 from ..intercept import FloatArray
-from ._arrays import Box, IntArray, Rows, Scratch, State, inlined, inner, kernel
+from ._arrays import Box, IntArray, Rows, Scratch, State, inlined, kernel
+from ._margin import (
+    FLIPS,
+    PIVOTS,
+    PUSHES,
+    WORK,
+    WORK_LIMIT,
+    _contract,
+    dot,
+    expand,
+    gamma_floor,
+    prepare,
+    rebuild,
+    row_dot,
+)
 
 DONE, STOPPED, STUCK = 0, 1, 2
 _TARGET, _BOUND, _LEAVE, _ENTER, _NONE = 0, 1, 2, 3, 4
 _REFRESH = 30  # pivots after which the inverse is rebuilt
-WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS = 0, 1, 2, 3, 4
 
-
-@inlined
-def dot(x: FloatArray, y: FloatArray) -> float:
-    """``x·y``."""
-    total = 0.0
-    for i in range(x.shape[0]):
-        total += x[i] * y[i]
-    return total
-
-
-@inlined
-def row_dot(Z: FloatArray, i: int, x: FloatArray) -> float:
-    """``z_i·x``, without the cost of a view of the row."""
-    total = 0.0
-    for r in range(x.shape[0]):
-        total += Z[i, r] * x[r]
-    return total
+__all__ = [
+    "DONE",
+    "FLIPS",
+    "PIVOTS",
+    "STOPPED",
+    "STUCK",
+    "WORK",
+    "WORK_LIMIT",
+    "_contract",
+    "all_scores",
+    "copy_state",
+    "dot",
+    "load_state",
+    "push",
+    "rebuild",
+    "reset",
+    "set_side",
+    "solve",
+]
 
 
 @inlined
@@ -48,153 +63,6 @@ def tolerance(rows: Rows, st: State) -> float:
 def score(rows: Rows, st: State, j: int) -> float:
     """``w·z_j + b``."""
     return float(st.f[j] if j < rows.n else row_dot(rows.Z, j, st.w) + st.value[0])
-
-
-@inlined
-def _prepare(rows: Rows, st: State, tmp: Scratch, j: int) -> float:
-    """Set β = -R·(1, K_Mj) and dw = z_j + Σ β z_M; return γ = ‖dw‖², the curvature of a push of j."""
-    q = st.count[0]
-    Z, R, members, u, beta, dw = rows.Z, st.R, st.members, tmp.u, tmp.beta, tmp.dw
-    rank = dw.shape[0]
-    for r in range(rank):
-        dw[r] = Z[j, r]
-    u[0] = 1.0
-    for a in range(q):
-        u[a + 1] = row_dot(Z, members[a], dw)
-    for a in range(q + 1):
-        total = 0.0
-        for b in range(q + 1):
-            total += R[a, b] * u[b]
-        beta[a] = -total
-    for a in range(q):
-        i, factor = members[a], beta[a + 1]
-        for r in range(rank):
-            dw[r] += factor * Z[i, r]
-    # M is full at rank + 1 rows: j then depends on it, whatever rounding says (and there is no room for it)
-    return dot(dw, dw) if q <= rank else 0.0
-
-
-@inlined
-def _expand(rows: Rows, st: State, tmp: Scratch, j: int, gamma: float) -> None:
-    """Add j to M; β and γ are those of :func:`_prepare`."""
-    q = st.count[0]
-    st.members[q] = j
-    st.inside[j] = 1
-    st.count[0] = q + 1
-    if q == 0:
-        square = 0.0
-        for r in range(rows.Z.shape[1]):
-            square += rows.Z[j, r] * rows.Z[j, r]
-        st.R[0, 0] = -square
-        st.R[0, 1] = st.R[1, 0] = 1.0
-        st.R[1, 1] = 0.0
-        return
-    R, beta = st.R, tmp.beta
-    for a in range(q + 1):
-        factor = beta[a] / gamma
-        for b in range(q + 1):
-            R[a, b] += factor * beta[b]
-        R[a, q + 1] = R[q + 1, a] = factor
-    R[q + 1, q + 1] = 1.0 / gamma
-
-
-@inlined
-def _contract(st: State, a: int) -> None:
-    """Remove the a-th member of M."""
-    q = st.count[0]
-    st.inside[st.members[a]] = 0
-    st.count[0] = q - 1
-    st.members[a] = st.members[q - 1]
-    if q == 1:
-        return
-    i = a + 1
-    pivot = st.R[i, i]
-    if not pivot > 0.0:  # only rounding can cause this: rebuild at the next pivot
-        st.count[1] = 10**6
-        pivot = 1e300
-    R = st.R
-    for x in range(q + 1):
-        if x != i:
-            factor = R[x, i] / pivot
-            for y in range(q + 1):
-                R[x, y] -= factor * R[i, y]
-    for x in range(q + 1):
-        R[i, x] = R[q, x]
-    for x in range(q + 1):
-        R[x, i] = R[x, q]
-
-
-@inlined
-def _gamma_floor(rows: Rows) -> float:
-    """Below this a row is affinely dependent on M."""
-    return 1e-12 * rows.size * rows.size + 1e-300
-
-
-@kernel
-def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
-    """Recompute w, R and the scores from the multipliers, and correct what has drifted."""
-    q = st.count[0]
-    st.count[0] = 0
-    st.count[1] = 0
-    total = 0.0
-    st.w[:] = 0.0
-    for i in range(rows.n):
-        if st.c[i] != 0.0:
-            st.c[i] = min(max(st.c[i], box.lo[i]), box.hi[i])
-            _add_row(st.w, st.c[i], rows.Z, i)
-            total += st.c[i]
-    pushed = st.count[2] - 1
-    if pushed >= rows.n and not st.inside[pushed]:
-        _add_row(st.w, st.c[pushed], rows.Z, pushed)
-        total += st.c[pushed]
-    for a in range(q):
-        i = st.members[a]
-        st.inside[i] = 0
-        if i >= rows.n:
-            st.c[i] = min(max(st.c[i], box.lo[i]), box.hi[i])
-    for a in range(q):
-        i = st.members[a]
-        gamma = _prepare(rows, st, tmp, i)
-        if st.count[0] == 0 or gamma > _gamma_floor(rows):
-            _expand(rows, st, tmp, i, gamma)
-            if i >= rows.n:
-                _add_row(st.w, st.c[i], rows.Z, i)
-                total += st.c[i]
-        elif i >= rows.n:
-            st.c[i] = 0.0
-    tmp.counter[WORK] += (q + 1) ** 3 + rows.n * rows.Z.shape[1]
-    _correct(rows, box, st, tmp, total)
-    for i in range(rows.n):
-        st.f[i] = row_dot(rows.Z, i, st.w) + st.value[0]
-
-
-@inner
-def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> None:
-    """Move b and the multipliers of M so that M is on target and the multipliers add up to zero."""
-    q = st.count[0]
-    if q == 0:
-        return
-    tmp.u[0] = -total
-    for a in range(q):
-        i = st.members[a]
-        tmp.u[a + 1] = box.p[i] - row_dot(rows.Z, i, st.w) - st.value[0]
-    for a in range(q + 1):
-        moved = 0.0
-        for x in range(q + 1):
-            moved += st.R[a, x] * tmp.u[x]
-        tmp.beta[a] = moved
-    st.value[0] += tmp.beta[0]
-    for a in range(q):
-        i = st.members[a]
-        changed = min(max(st.c[i] + tmp.beta[a + 1], box.lo[i]), box.hi[i])
-        _add_row(st.w, changed - st.c[i], rows.Z, i)
-        st.c[i] = changed
-
-
-@inlined
-def _add_row(w: FloatArray, factor: float, Z: FloatArray, i: int) -> None:
-    for r in range(w.shape[0]):
-        w[r] += factor * Z[i, r]
 
 
 @inlined
@@ -236,7 +104,7 @@ def _shift_intercept(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: f
     st.value[0] += s * t
     for i in range(rows.n):
         st.f[i] += s * t
-    _expand(rows, st, tmp, who, 1.0)
+    expand(rows, st, tmp, who, 1.0)
     return who == j
 
 
@@ -293,9 +161,9 @@ def push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max
             if _shift_intercept(rows, box, st, tmp, j, s, g):
                 break
             continue
-        gamma = _prepare(rows, st, tmp, j)
+        gamma = prepare(rows, st, tmp, j)
         t, kind = np.inf, _NONE
-        if gamma > _gamma_floor(rows):
+        if gamma > gamma_floor(rows):
             t, kind = gain / gamma, _TARGET
         room = box.hi[j] - st.c[j] if s > 0.0 else st.c[j] - box.lo[j]
         if room < t:
@@ -312,7 +180,7 @@ def push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max
         if kind == _NONE or st.value[1] >= stop:
             return STOPPED
         if kind == _TARGET:
-            _expand(rows, st, tmp, j, gamma)
+            expand(rows, st, tmp, j, gamma)
             break
         if kind == _BOUND:
             st.c[j] = box.hi[j] if s > 0.0 else box.lo[j]
@@ -324,10 +192,10 @@ def push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max
                 st.f[i] = box.p[i]
             _contract(st, leaver)
         else:
-            gamma = _prepare(rows, st, tmp, enterer)
-            if gamma > _gamma_floor(rows):
+            gamma = prepare(rows, st, tmp, enterer)
+            if gamma > gamma_floor(rows):
                 st.f[enterer] = box.p[enterer]
-                _expand(rows, st, tmp, enterer, gamma)
+                expand(rows, st, tmp, enterer, gamma)
             else:
                 tmp.skip[enterer] = number
     else:
@@ -340,9 +208,9 @@ def push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max
 def _settle(rows: Rows, box: Box, st: State, tmp: Scratch, j: int) -> None:
     """Row j is on target without having been stepped there: it belongs to M if its multiplier is inside."""
     if box.lo[j] < st.c[j] < box.hi[j] and not st.inside[j]:
-        gamma = _prepare(rows, st, tmp, j)
-        if st.count[0] == 0 or gamma > _gamma_floor(rows):
-            _expand(rows, st, tmp, j, gamma)
+        gamma = prepare(rows, st, tmp, j)
+        if st.count[0] == 0 or gamma > gamma_floor(rows):
+            expand(rows, st, tmp, j, gamma)
 
 
 @inlined

@@ -27,7 +27,7 @@ MAX_LEVELS = 24
 _MAX_PIVOTS = 400
 #: The pair values are single precision: this factor makes sure that they are rounded down.
 _ROUND_DOWN = 1.0 - 1.2e-7
-DIRECTION, LEVELS, NEXT_ROW, PAIRS, TESTS, HITS, FIXED, LOCAL, BISECTIONS = range(9)
+DIRECTION, LEVELS, NEXT_ROW, PAIRS, TESTS, HITS, FIXED, RAISED, LOCAL, BISECTIONS = range(10)
 
 
 class Graph(NamedTuple):
@@ -58,7 +58,7 @@ def new_graph(problem: Problem, enabled: bool) -> Graph:
         np.zeros(words, dtype=np.uint64),
         np.array(problem.weights),
         np.array([1.0, 0.0, unit]),
-        np.zeros(9, dtype=np.int64),
+        np.zeros(10, dtype=np.int64),
     )
 
 
@@ -280,7 +280,7 @@ def survivors(
     for word in range(graph.union.shape[0]):
         graph.union[word] = np.uint64(0)
     found = False
-    n = v.shape[0]
+    n = int(v.shape[0])
     first = int(d_min / graph.step[0])
     for number in range(first, 10**6):
         delta = graph.step[0] * number
@@ -304,7 +304,7 @@ def survivors(
                 graph.union[word] |= graph.alive[word]
     if not found:
         return -1
-    return int(_common_bits(graph.union))
+    return _common_bits(graph.union)
 
 
 @inlined

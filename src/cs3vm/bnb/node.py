@@ -37,7 +37,7 @@ from .flips import (
     nearest_in_strip,
     update_scores,
 )
-from .graph import BISECTIONS, DIRECTION, FIXED, HITS, LOCAL, TESTS, Graph, survivors
+from .graph import BISECTIONS, DIRECTION, FIXED, HITS, LOCAL, RAISED, TESTS, Graph, survivors
 
 FATHOMED, LEAF, BRANCH, PAUSED = 0, 1, 2, 3
 _MAX_PIVOTS = 20_000
@@ -199,6 +199,8 @@ def _tighten_jointly(
             low = middle
         else:
             high = middle
+    if low > node.out[BOUND]:
+        graph.num[RAISED] += 1
     node.out[BOUND] = low
     return 0
 

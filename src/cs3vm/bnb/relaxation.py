@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..convex import ConvexSolution
 from ..intercept import FloatArray
 from ..problem import Problem
-from ._arrays import Box, Limits, NodeArrays, Rows, Scratch, SignArray, new_state
+from ._arrays import Box, IntArray, Limits, NodeArrays, Rows, Scratch, SignArray, new_state
 from ._kernels import DONE, WORK_LIMIT, copy_state, rebuild, solve
 
 #: Right-hand sides are relaxed by up to this much (labelled, unlabelled rows): still a relaxation.
 PERTURBATION = (1e-8, 1e-9)
+#: From this many labelled rows on the root starts from the interior-point solution.
+WARM_START_ROWS = 150
 
 
 class Relaxation:
@@ -79,6 +82,20 @@ class Relaxation:
             problem.total_weight,
             slack,
         )
+
+    def warm_start(self, svm: ConvexSolution) -> tuple[FloatArray, IntArray, FloatArray, float]:
+        """Multipliers and margin set near a given solution; none where the labelled rows are few."""
+        problem, n = self.problem, self.problem.n
+        if n < WARM_START_ROWS:
+            return np.zeros(n), np.zeros(0, dtype=np.int64), np.zeros(0), 0.0
+        alpha = np.clip(svm.alpha, 0.0, problem.C)
+        room = np.minimum(alpha, problem.C - alpha) / problem.C
+        alpha = np.where(room > 1e-6, alpha, np.where(alpha > 0.5 * problem.C, problem.C, 0.0))
+        c = np.append(problem.y * alpha, svm.beta)
+        inside = np.append(room, np.abs(svm.beta))
+        order = np.argsort(-inside)[: self.rows.Z.shape[1] + 1]
+        members = order[inside[order] > 1e-6].astype(np.int64)
+        return c[:n].copy(), members, c[members], float(svm.b + svm.w @ self.centre)
 
     def exact_plane(self, z: SignArray) -> tuple[FloatArray, float] | None:
         """The best plane for these sides, unperturbed, from the node's multipliers; None if stuck."""

@@ -9,7 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ..convex import dual_bound, solve_convex
+from ..convex import ConvexSolution, dual_bound, solve_convex
 from ..intercept import FloatArray
 from ..problem import Problem
 from ..result import Callback, TracePoint
@@ -36,6 +36,7 @@ from .graph import (
     HITS,
     LOCAL,
     PAIRS,
+    RAISED,
     TESTS,
     evaluate_pairs,
     new_graph,
@@ -45,14 +46,19 @@ from .incumbent import Incumbent
 from .node import BRANCH, FATHOMED, PAUSED, process
 from .relaxation import Relaxation
 
-_JOINT = {"pairs": PAIRS, "joint_tests": TESTS, "joint_closed": HITS, "joint_fixed": FIXED}
+_JOINT = {
+    "pairs": PAIRS,
+    "joint_tests": TESTS,
+    "joint_closed": HITS,
+    "joint_fixed": FIXED,
+    "joint_raised": RAISED,
+}
+_JOINT_ROWS = 2500  # the joint-flip matrix has the square of this size
+_BISECTIONS = 5  # steps in which the joint bound of a node is found
+_TRIAL, _USEFUL = 500, 0.05  # after so many tests the graph must have been of use in this share of them
 _SLICE = 0.04  # seconds between two looks at the clock
 _SMALLEST_GAP = 1e-8
-import os
-
-_PLUNGE = float(
-    os.environ.get("PLU", "0.25")
-)  # how far above the best open bound a plunge may go, as a share of the gap
+_PLUNGE = 0.25  # how far above the best open bound a plunge may go, as a share of the gap
 
 
 @dataclass(slots=True)
@@ -100,6 +106,7 @@ class Tree:
     start: float
     relaxation: Relaxation
     root_bound: float
+    svm: ConvexSolution
     n_nodes: int = 0
     unresolved: float = float("inf")
     n_unresolved: int = 0
@@ -115,7 +122,8 @@ class Tree:
         self.root_V = np.zeros((2, self.problem.m))
         self.per_node = 17 * self.problem.m + 8 * self.problem.n + 400
         self._last_trace = 0.0
-        self.graph = new_graph(self.problem, self.options.joint)
+        self.joint = self.options.joint and 3 <= self.problem.m <= _JOINT_ROWS
+        self.graph = new_graph(self.problem, self.joint)
         self.update_limits()
 
     # -- limits ----------------------------------------------------------------------------------
@@ -155,22 +163,15 @@ class Tree:
         return "done"
 
     def _root(self) -> None:
-        none = np.zeros(0)
-        labelled = np.zeros(self.problem.n)
-        side = np.array(self.problem.side)
-        self.heap.append(
-            (
-                self.root_bound,
-                next(self.ticket),
-                Node(self.root_bound, 0, side, None, labelled, none.astype(np.int64), none, 0.0),
-            )
-        )
+        labelled, members, values, b = self.relaxation.warm_start(self.svm)
+        root = Node(self.root_bound, 0, np.array(self.problem.side), None, labelled, members, values, b)
+        self.heap.append((self.root_bound, next(self.ticket), root))
 
     def _joint_bounds(self) -> None:
         """Process the root, then evaluate which of its candidates can flip together."""
         r = self.relaxation
         outcome = self._process()
-        if outcome != BRANCH or not self.options.joint or self.problem.m < 3:
+        if outcome != BRANCH or not self.joint:
             return
         third = new_state(self.problem.n, self.problem.n + self.problem.m, r.rows.Z.shape[1])
         direction = int(r.node.info[SIGN])
@@ -184,7 +185,15 @@ class Tree:
             )
             self._look_at_clock(perf_counter())
         self.graph.num[DIRECTION] = direction
+        self.graph.num[BISECTIONS] = _BISECTIONS
         set_levels(self.graph, self.problem, self.limits, self.root_bound)
+
+    def _judge_graph(self) -> None:
+        """Switch the joint-flip graph off where it hardly ever closes, fixes or raises anything."""
+        num = self.graph.num
+        if num[DIRECTION] != 0 and num[TESTS] >= _TRIAL:
+            useful = num[HITS] + num[FIXED] + num[RAISED]
+            num[DIRECTION] *= int(useful >= _USEFUL * num[TESTS])
 
     def _next(self) -> bool:
         """Load the next open node that is still of interest."""
@@ -199,7 +208,7 @@ class Tree:
         r = self.relaxation
         load_sides(r.rows, r.box, r.node, node.side)
         r.node.V[:] = self.root_V if node.V is None else node.V
-        if node.depth == 0:
+        if len(node.members) == 0:
             reset(r.rows, r.base)
         else:
             load_state(r.rows, r.box, r.base, r.tmp, node.labelled, node.members, node.values, node.b)
@@ -225,11 +234,8 @@ class Tree:
 
     def _process(self) -> int:
         r = self.relaxation
-        import os
-
-        both = self.depth % int(os.environ.get("BOTH", "4")) == 0
-        self.graph.num[LOCAL] = self.depth <= int(os.environ.get("LOC", "0"))
-        self.graph.num[BISECTIONS] = int(os.environ.get("BIS", "5"))
+        both = self.depth == 0
+        self.graph.num[LOCAL] = int(both)
         while True:
             began, work = perf_counter(), int(r.tmp.counter[WORK])
             r.tmp.counter[WORK_LIMIT] = work + int(self.rate * _SLICE)
@@ -246,6 +252,7 @@ class Tree:
     def _look_at_clock(self, now: float) -> None:
         if now - self._last_trace > 0.5:
             self._last_trace = now
+            self._judge_graph()
             self.record(now)
         if now > self.options.deadline:
             raise Stopped("time")
@@ -339,8 +346,15 @@ class Tree:
             self._store(j, *first)
             return False
         hold(r.rows, r.box, node, j, first[0])
+        self._raise_values(node.V, j, first[0])
         node.out[BOUND] = first[1]
         return True
+
+    def _raise_values(self, V: FloatArray, j: int, side: int) -> None:
+        """Once row j is over, the value of flipping another row is at least that of flipping both."""
+        if side == -self.graph.num[DIRECTION]:
+            row = 1 if side > 0 else 0
+            np.maximum(V[row], self.graph.value[j], out=V[row])
 
     def _store(self, j: int, side: int, bound: float) -> None:
         r = self.relaxation
@@ -350,6 +364,8 @@ class Tree:
         members = r.base.members[:q].copy()
         used = self.per_node * (len(self.heap) + len(self.stack))
         V = r.node.V.copy() if used < 0.5 * self.options.memory_limit else None
+        if V is not None:
+            self._raise_values(V, j, side)
         n = self.problem.n
         node = Node(
             bound,

@@ -15,7 +15,7 @@ from ..bnb.tree import Options, Tree
 from ..convex import solve_convex
 from ..intercept import FloatArray
 from ..problem import Problem
-from ..result import Callback, Result, Status
+from ..result import Callback, Result, Status, answer
 
 #: The heuristic before the search gets at most so many seconds, and this share of the time limit.
 HEURISTIC_SECONDS, HEURISTIC_SHARE = 2.0, 0.2
@@ -76,7 +76,9 @@ def solve(
         callback=callback,
     )
     incumbent = Incumbent(problem)
-    root_bound = _first_points(problem, incumbent, start)
+    svm = solve_convex(problem)
+    root_bound = max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
+    _first_points(problem, incumbent, start, svm.w)
     if options.cutoff <= root_bound:
         seconds = perf_counter() - began
         return Result(problem, Status.CUTOFF, lower_bound=root_bound, seconds=seconds)
@@ -84,13 +86,15 @@ def solve(
         starts = [] if incumbent.best is None or incumbent.best.coef is None else [incumbent.best.coef]
         budget = min(HEURISTIC_SECONDS, HEURISTIC_SHARE * time_limit)
         incumbent.offer(improve(problem, starts, time_limit=budget, random_state=random_state))
-    tree = Tree(problem, incumbent, options, began, Relaxation(problem, random_state), root_bound)
+    tree = Tree(problem, incumbent, options, began, Relaxation(problem, random_state), root_bound, svm)
     reason = tree.run()
     return _result(tree, reason, perf_counter() - began)
 
 
-def _first_points(problem: Problem, incumbent: Incumbent, start: Result | FloatArray | None) -> float:
-    """Offer the start, the trivial point and the SVM; return the SVM's bound."""
+def _first_points(
+    problem: Problem, incumbent: Incumbent, start: Result | FloatArray | None, svm: FloatArray
+) -> None:
+    """Offer the start, the trivial point and the SVM."""
     if isinstance(start, Result):
         if start.coef is not None:
             incumbent.offer_plane(start.coef)
@@ -99,9 +103,13 @@ def _first_points(problem: Problem, incumbent: Incumbent, start: Result | FloatA
     elif start is not None:
         incumbent.offer_plane(np.asarray(start, dtype=float))
     incumbent.offer_plane(np.zeros(problem.d))
-    svm = solve_convex(problem)
-    incumbent.offer_plane(svm.w)
-    return max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
+    incumbent.offer_plane(svm)
+    if incumbent.best is None:  # with a side margin a longer w leaves fewer rows in the strip
+        for length in 10.0 ** np.arange(1, 9):
+            longer = answer(problem, length * svm, Status.FEASIBLE)
+            if longer is not None and longer.violation <= 1e-6 * problem.side_margin:
+                incumbent.offer(longer)
+                break
 
 
 def _result(tree: Tree, reason: str, seconds: float) -> Result:
