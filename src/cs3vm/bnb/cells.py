@@ -134,10 +134,15 @@ class Cells:
         """Objective of the current cell's optimum."""
         return float(self.base.value[1]) + self.miscount_cost(self.z)
 
-    def plane(self, st: State) -> Plane:
-        """Judge the plane of a state."""
-        w, _ = self.relaxation.original(st.w, float(st.value[0]))
-        return self.search.plane(w)
+    def plane(self, st: State, z: Sides) -> Plane:
+        """Judge the plane of a state, by rank and, where weights differ, with its own sides."""
+        w, b = self.relaxation.original(st.w, float(st.value[0]))
+        plane = self.search.plane(w)
+        if not self.search.ranking.unit:
+            value = self.search.offer_sides(w, b, z)
+            if value < plane.value:
+                plane = plane._replace(value=value, b=b, total=self.problem.count(z))
+        return plane
 
     def snapshot(self) -> tuple[Sides, State]:
         """Remember the current cell."""
@@ -212,7 +217,7 @@ class Cells:
     def _is_sound(self, st: State, z: Sides) -> bool:
         """Whether the plane is worth what the multipliers claim: rounding can spoil a long run of pivots."""
         claimed = float(st.value[1]) + self.miscount_cost(z)
-        return bool(claimed > 0.0 and self.plane(st).value <= claimed * (1.0 + 1e-6) + self.tolerance)
+        return bool(claimed > 0.0 and self.plane(st, z).value <= claimed * (1.0 + 1e-6) + self.tolerance)
 
     # -- moves -----------------------------------------------------------------------------------
     def holding(self, st: State) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -229,7 +234,7 @@ class Cells:
         """Move to better neighbours until there is none."""
         while not self.search.expired and self._better():
             pass
-        return self.plane(self.base)
+        return self.plane(self.base, self.z)
 
     def _try(self, source: State, z: Sides, points: Sequence[int], limit: float) -> bool:
         """Flip points of ``z``; move there if the objective falls below ``limit``."""
