@@ -135,8 +135,18 @@ def test_inexact_p4_still_ends_and_says_so(method):
     assert any(step.status is not Status.OPTIMAL for step in result.iterations)
 
 
-@pytest.mark.parametrize("method", ["rcm", "ircm", "wircm"])
-def test_ctrl_c_returns_the_best_answer_so_far(method):
+@pytest.mark.parametrize(
+    ("method", "solver"),
+    [
+        ("rcm", "scip"),
+        ("ircm", "scip"),
+        ("wircm", "scip"),
+        ("ircm", "bnb"),
+        ("direct", "bnb"),
+        ("auto", "bnb"),
+    ],
+)
+def test_ctrl_c_returns_the_best_answer_so_far(method, solver):
     seen = []
 
     def press(point):
@@ -144,7 +154,7 @@ def test_ctrl_c_returns_the_best_answer_so_far(method):
         if len(seen) == 2:
             raise KeyboardInterrupt
 
-    result = solve(blobs(1), method, solver="scip", callback=press)
+    result = solve(blobs(1), method, solver=solver, callback=press)
     assert result.status is Status.INTERRUPTED
     assert result.objective == pytest.approx(seen[-1].incumbent)
 

@@ -51,13 +51,16 @@ def improve(
 ) -> Result:
     """Search for a good plane until the search stagnates or the time is over."""
     search = Search(problem, time_limit, callback)
-    search.offer(np.zeros(problem.d))
-    svm = search.solve_svm()
-    given = [search.plane(np.asarray(w, dtype=float)) for w in starts]
-    if problem.m > 0:
-        rng = np.random.default_rng(random_state)
-        given += [search.plane(w) for w in _from_subsamples(search, rng)]
-        LocalSearch(search, rng).run(given, svm)
+    try:
+        search.offer(np.zeros(problem.d))
+        svm = search.solve_svm()
+        given = [search.plane(np.asarray(w, dtype=float)) for w in starts]
+        if problem.m > 0:
+            rng = np.random.default_rng(random_state)
+            given += [search.plane(w) for w in _from_subsamples(search, rng)]
+            LocalSearch(search, rng).run(given, svm)
+    except KeyboardInterrupt:
+        return search.result(interrupted=True)
     return search.result()
 
 

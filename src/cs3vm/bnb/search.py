@@ -197,13 +197,14 @@ class Search:
         return A, np.ones(len(close) + 1), np.append(problem.C[close], mass)
 
     # -- the end ---------------------------------------------------------------------------------
-    def result(self) -> Result:
+    def result(self, interrupted: bool = False) -> Result:
         """The incumbent as a result."""
         found = self.w is not None
+        status = Status.FEASIBLE if found else Status.TIME_LIMIT  # no point found proves nothing
         extras = {} if self.exact else {"inexact_subset_sum": True}
         return Result(
             self.problem,
-            Status.FEASIBLE if found else Status.INFEASIBLE,
+            Status.INTERRUPTED if interrupted else status,
             self.w,
             self.b if found else float("nan"),
             self.z,
