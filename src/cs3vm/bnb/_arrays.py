@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
@@ -24,6 +25,17 @@ _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 def compiled(function: Function) -> Function:
     """Compile for speed: cached on disk, without the interpreter lock."""
     return cast(Function, numba.njit(**_OPTIONS)(function))
+
+
+def is_compiled() -> bool:
+    """Whether the main kernel is in the cache on disk, as far as numba lets us see."""
+    from .node import process
+
+    cache = getattr(process, "_cache", None)
+    index = getattr(getattr(cache, "_cache_file", None), "_index_path", None)
+    if index is None:
+        return True  # an unknown version of numba: say nothing
+    return Path(index).exists()
 
 
 # The kernels below allocate nothing. Without reference counting and, for those that only other kernels call,

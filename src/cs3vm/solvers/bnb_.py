@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bnb._arrays import is_compiled
 from ..bnb.incumbent import Incumbent
 from ..bnb.primal import improve
 from ..bnb.relaxation import Relaxation
@@ -21,6 +22,7 @@ from ..result import Callback, Result, Status, answer
 HEURISTIC_SECONDS, HEURISTIC_SHARE = 2.0, 0.2
 
 logger = logging.getLogger(__name__)
+_announced = False
 
 _STATUS = {
     "time": Status.TIME_LIMIT,
@@ -59,12 +61,15 @@ def solve(
         Stop after so many nodes; search depth-first once open nodes need more than so many bytes.
     first_improvement
         Stop at the first point below the cutoff.
+    n_jobs
+        Accepted for the common signature; the search uses one core.
     heuristic
         Look for a good point before the search.
     joint
         Use the joint-flip graph where it pays.
     """
     began = perf_counter()
+    announce_compilation()
     options = Options(
         deadline=began + time_limit,
         gap=gap,
@@ -89,6 +94,14 @@ def solve(
     tree = Tree(problem, incumbent, options, began, Relaxation(problem, random_state), root_bound, svm)
     reason = tree.run()
     return _result(tree, reason, perf_counter() - began)
+
+
+def announce_compilation() -> None:
+    """Say once, before the first search ever, that the kernels are being compiled."""
+    global _announced
+    if not _announced and not is_compiled():
+        logger.warning("compiling the exact engine: this happens once and takes some seconds")
+    _announced = True
 
 
 def _first_points(
