@@ -24,10 +24,9 @@ class Headline(NamedTuple):
 def headlines(rows: pd.DataFrame) -> list[Headline]:
     """What the paper says about biased samples and what these rows say, for each solver."""
     found: list[Headline] = []
-    for solver in [name for name in dict.fromkeys(rows["solver"]) if name] or [""]:
+    for solver in filter(None, dict.fromkeys(rows["solver"])):
         chosen = rows[rows["solver"].isin(("", solver))]
-        found += [h._replace(claim=f"{h.claim} [{solver or 'no solver'}]") for h in _ended(chosen)]
-        found += [h._replace(claim=f"{h.claim} [{solver or 'no solver'}]") for h in _better(chosen)]
+        found += [h._replace(claim=f"{h.claim} [{solver}]") for h in (*_ended(chosen), *_better(chosen))]
     return [*_optima(rows), *found]
 
 
@@ -50,11 +49,11 @@ def _optima(rows: pd.DataFrame) -> list[Headline]:
     ]
     close = rows[rows["optimum"].notna()]
     for series, group in close[close["method"].isin(("svm", "ircm"))].groupby("series", sort=False):
-        paper = "90 %" if series.startswith("ircm") else "very far from the optimum"
+        method, _, rest = series.partition(" ")
+        paper = "90 %" if method == "ircm" else "very far from the optimum"
         within = int((group["excess"] <= 0.2).sum())
-        lines.append(
-            Headline(f"{series}: objective within 20 % of a proven optimum", paper, _of(within, len(group)))
-        )
+        claim = f"{LABELS[method]}{rest and ' ' + rest}: objective within 20 % of a proven optimum"
+        lines.append(Headline(claim, paper, _of(within, len(group))))
     return lines
 
 

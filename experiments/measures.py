@@ -32,7 +32,7 @@ def read(path: Path) -> pd.DataFrame:
     rows = pd.read_csv(file, dtype=str, keep_default_na=False)
     rows = rows.drop_duplicates(list(KEY), keep="last").reset_index(drop=True)
     for name in NUMBERS:
-        rows[name] = pd.to_numeric(rows[name], errors="raise")
+        rows[name] = [float(text or "nan") for text in rows[name]]
     return rows
 
 

@@ -17,11 +17,15 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.rows import Row
+
+if TYPE_CHECKING:
+    from cs3vm import Problem
 
 ROOT = Path(__file__).parents[1]
 ONE_THREAD = dict.fromkeys(
@@ -29,7 +33,7 @@ ONE_THREAD = dict.fromkeys(
 )
 START_SECONDS = 120.0  # to import everything
 WARM_SECONDS = 900.0  # to compile the engine, the first time
-NO_ENGINE = {"true", "svm", "top_tau"}
+WARM_LIMIT = 0.4  # for each small problem of the warm-up
 
 
 class Limits(NamedTuple):
@@ -63,7 +67,7 @@ class Sandbox:
 
     def run(self, cell: Row) -> Row:
         """The measured part of the cell's row."""
-        if not self.warm and cell["method"] not in NO_ENGINE:
+        if not self.warm and (cell["method"] == "direct" or cell["solver"] in ("bnb", "auto")):
             reply = self.ask({"warm": True}, WARM_SECONDS)
             if "error" in reply:
                 return reply
@@ -172,18 +176,39 @@ def _work(message: dict[str, Any]) -> Row:
 
 
 def warm_up() -> Row:
-    """Load the engine's compiled code, so that no cell's time contains it."""
+    """Compile the engine, or load what is compiled, so that no cell's time contains it.
+
+    Problems of several kinds, since each takes other ways through the engine; again as long as a round
+    takes longer than its time limits, since what compiles for long leaves no time for what comes after.
+    """
+    from cs3vm import solve
+
+    problems = warm_up_problems()
+    for _ in range(6):
+        began = time.perf_counter()
+        for problem in problems:
+            for method in ("auto", "wircm"):
+                solve(problem, method, solver="bnb", time_limit=WARM_LIMIT)
+        if time.perf_counter() - began < 1.5 * 2 * len(problems) * WARM_LIMIT:
+            break
+    return {}
+
+
+def warm_up_problems() -> list[Problem]:
+    """Ordinary, with equal coordinates, wide, and with many rows."""
     import numpy as np
 
-    from cs3vm import Problem, solve
+    from cs3vm import Problem
 
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((120, 4)), np.tile([1, -1], 60)
-    X[:, 0] += 0.7 * y
-    problem = Problem(X[:12], y[:12], X[12:], 50)
-    for method in ("auto", "ircm", "wircm"):
-        solve(problem, method, time_limit=1.0)
-    return {}
+    found = []
+    for rows, columns, decimals in ((120, 4, 9), (60, 5, 0), (60, 80, 9), (3000, 5, 9)):
+        y = np.tile([1, -1], rows // 2)
+        X = rng.standard_normal((rows, columns)).round(decimals)
+        X[:, 0] += 0.7 * y
+        n = rows // 10
+        found.append(Problem(X[:n], y[:n], X[n:], rows // 3))
+    return found
 
 
 if __name__ == "__main__":
