@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.rows import Row, existing, run_cells
 from cs3vm import Problem, solve
 from cs3vm.scaling import make_scaling
 from experiments.instances import Instance, draw, load, paper_table
+from experiments.rows import Row, existing, run_cells
 
 SAMPLINGS = ("biased", "random")
 #: Column of the CSV file → name in the table.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from pathlib import Path
 
-from benchmarks.rows import Row, existing, run_cells
 from cs3vm import solve
 from experiments.instances import draw, load, paper_table
+from experiments.rows import Row, existing, run_cells
 
 #: (largest N, name, share that CS³VM proves in the paper within 3600 s by Gurobi)
 SIZE_CLASSES = ((500, "N ≤ 500", "> 50 %"), (1500, "500 < N ≤ 1500", "> 10 %"), (10**9, "N > 1500", "0 %"))

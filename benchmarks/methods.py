@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.rows import Row, existing, run_cells
 from cs3vm import solve
 from experiments.instances import draw, load
+from experiments.rows import Row, existing, run_cells
 
 SETS = ("lupus", "iris", "tae", "haberman", "glass2", "prnn_synth")
 METHODS = ("svm", "top_tau", "cs3vm", "rcm", "ircm", "wircm")

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy import standardised
-from benchmarks.rows import Row, existing, run_cells
 from cs3vm import solve
 from experiments.instances import draw, load, paper_table
+from experiments.rows import Row, existing, run_cells
 
 
 def cell(dataset: str, seed: int, time_limit: float) -> Row:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.rows import Row, existing, run_cells
 from cs3vm import Problem, solve
+from experiments.rows import Row, existing, run_cells
 
 FEATURES = 20
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from benchmarks.rows import Row, existing, run_cells
 from cs3vm import solve
 from cs3vm.exceptions import SolverLicenseError
 from experiments.instances import draw, load, paper_table
+from experiments.rows import Row, existing, run_cells
 
 
 def cell(dataset: str, seed: int, solver: str, time_limit: float) -> Row:

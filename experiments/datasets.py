@@ -143,9 +143,9 @@ def _note(row: dict[str, str], raw: pd.DataFrame, complete: pd.DataFrame, N: int
     if row["paper_name"] != row["pmlb_name"]:
         notes.append("another name at PMLB")
     if len(complete) < len(raw):
-        notes.append(f"{len(raw) - len(complete)} rows with missing values dropped")
+        notes.append(f"rows with missing values dropped: {len(raw) - len(complete)}")
     if len(complete) > N:
-        notes.append(f"{len(complete) - N} repeated rows dropped")
+        notes.append(f"repeated rows dropped: {len(complete) - N}")
     if int(row["N"]) != N:
         notes.append(
             f"DIFFERENT from the paper's N = {row['N']}: the file has {len(complete)} complete rows, "

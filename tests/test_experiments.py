@@ -51,7 +51,7 @@ def test_sets_without_files_differ_from_pmlb_as_stated(name: str):
 def test_the_table_of_sizes_explains_the_one_difference():
     table = datasets.compare(names=["monk3", "iris", "gametes_h_50", "lupus"]).set_index("paper_name")
     assert "DIFFERENT from the paper's N = 357" in table.loc["monk3", "note"]
-    assert table.loc["iris", "note"] == "3 repeated rows dropped"
+    assert table.loc["iris", "note"] == "repeated rows dropped: 3"
     assert "another name at PMLB" in table.loc["gametes_h_50", "note"]
     assert table.loc["lupus", "note"] == ""
 
