@@ -63,14 +63,14 @@ class Incumbent:
         before = self.value
         if plane is not None:
             self.offer_plane(plane[0])
-            self._offer_as_given(*plane, z)
+            self.offer_as_given(*plane, z)
         if not self.value < before:
             solution = solve_convex(self.problem, (2 * (z > 0) - 1).astype(np.int8))
             self.offer_plane(solution.w)
-            self._offer_as_given(solution.w, solution.b, z)
+            self.offer_as_given(solution.w, solution.b, z)
         return self.value < before
 
-    def _offer_as_given(self, w: FloatArray, b: float, z: NDArray[np.int8]) -> bool:
+    def offer_as_given(self, w: FloatArray, b: float, z: NDArray[np.int8]) -> bool:
         """Keep the plane with exactly these sides: a tie of unequal weights may need it."""
         problem = self.problem
         if not (np.all(np.isfinite(w)) and np.isfinite(b)):

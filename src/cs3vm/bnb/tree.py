@@ -198,10 +198,16 @@ class Tree:
     def _next(self) -> bool:
         """Load the next open node that is still of interest."""
         while self.stack or self.heap:
-            node = self.stack.pop() if self.stack else heapq.heappop(self.heap)[2]
+            node = self.stack[-1] if self.stack else self.heap[0][2]
+            self.current = min(self.current, node.bound)  # first, lest an interrupt lose the node
+            if self.stack:
+                self.stack.pop()
+            else:
+                heapq.heappop(self.heap)
             if node.bound < self.limits.cutoff:
                 self._load(node)
                 return True
+            self.current = float("inf")
         return False
 
     def _load(self, node: Node) -> None:

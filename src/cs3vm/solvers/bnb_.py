@@ -83,17 +83,32 @@ def solve(
     incumbent = Incumbent(problem)
     svm = solve_convex(problem)
     root_bound = max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
-    _first_points(problem, incumbent, start, svm.w)
     if options.cutoff <= root_bound:
         seconds = perf_counter() - began
         return Result(problem, Status.CUTOFF, lower_bound=root_bound, seconds=seconds)
-    if heuristic and problem.m > 0 and incumbent.value > root_bound * (1.0 + gap):
-        starts = [] if incumbent.best is None or incumbent.best.coef is None else [incumbent.best.coef]
-        budget = min(HEURISTIC_SECONDS, HEURISTIC_SHARE * time_limit)
-        incumbent.offer(improve(problem, starts, time_limit=budget, random_state=random_state))
-    tree = Tree(problem, incumbent, options, began, Relaxation(problem, random_state), root_bound, svm)
-    reason = tree.run()
+    relaxation = Relaxation(problem, random_state)
+    tree = Tree(problem, incumbent, options, began, relaxation, root_bound, svm)
+    try:
+        _first_points(problem, incumbent, start, svm.w)
+        if heuristic:
+            _run_heuristic(tree, began + time_limit, random_state)
+        tree.update_limits()
+        done = first_improvement and incumbent.value < options.cutoff
+        reason = "improved" if done else tree.run()
+    except KeyboardInterrupt:
+        reason = "interrupted"
     return _result(tree, reason, perf_counter() - began)
+
+
+def _run_heuristic(tree: Tree, deadline: float, random_state: int) -> None:
+    """Look for a good point, unless the one we have is optimal already."""
+    problem, incumbent = tree.problem, tree.incumbent
+    left = deadline - perf_counter()
+    if problem.m == 0 or left <= 0.0 or incumbent.value <= tree.root_bound * (1.0 + tree.options.gap):
+        return
+    starts = [] if incumbent.best is None or incumbent.best.coef is None else [incumbent.best.coef]
+    budget = min(HEURISTIC_SECONDS, HEURISTIC_SHARE * left)
+    incumbent.offer(improve(problem, starts, time_limit=budget, random_state=random_state))
 
 
 def announce_compilation() -> None:
@@ -111,8 +126,8 @@ def _first_points(
     if isinstance(start, Result):
         if start.coef is not None:
             incumbent.offer_plane(start.coef)
-            if start.problem is problem:
-                incumbent.offer(start)
+            if start.z is not None and len(start.z) == problem.m:
+                incumbent.offer_as_given(start.coef, start.intercept, start.z)
     elif start is not None:
         incumbent.offer_plane(np.asarray(start, dtype=float))
     incumbent.offer_plane(np.zeros(problem.d))
