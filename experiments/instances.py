@@ -54,9 +54,14 @@ def draw(
     sampling: str = "biased",
     fraction: float = FRACTION,
     bias: float = BIAS,
+    shuffled: bool = False,
     **problem_options: float,
 ) -> Instance:
-    """The instance of this dataset, seed and sampling; the same for every method."""
+    """The instance of this dataset, seed and sampling; the same for every method.
+
+    ``shuffled`` puts the unlabelled rows in random order, the same for every method: where a file is sorted
+    by class, no method shall gain by putting equal rows on one side in the order in which they come.
+    """
     if sampling not in SAMPLINGS:
         raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, got {sampling!r}")
     if sampling == "biased":
@@ -64,6 +69,8 @@ def draw(
     else:
         labelled = random_rows(data.y, seed, fraction)
     unlabelled = np.setdiff1d(np.arange(len(data.y)), labelled)
+    if shuffled:
+        unlabelled = np.random.default_rng([seed, 1]).permutation(unlabelled)
     truth = data.y[unlabelled]
     problem = Problem(
         data.X[labelled], data.y[labelled], data.X[unlabelled], int((truth > 0).sum()), **problem_options

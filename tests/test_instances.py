@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.instances import biased_rows, data_dir, draw, load, paper_table, random_rows
+from experiments.instances import Dataset, biased_rows, data_dir, draw, load, paper_table, random_rows
 
 try:
     FOLDER = data_dir()
@@ -48,6 +48,26 @@ def test_positive_class_is_1_or_the_greatest():
     table = pd.read_csv(FOLDER / "postoperative_patient_data" / "postoperative_patient_data.tsv.gz", sep="\t")
     share = (table.drop_duplicates()["target"] == 2).mean()  # label 2 of {0, 2}
     assert (load("postoperative_patient_data").y > 0).mean() == share
+
+
+def test_shuffled_instances_are_the_same_but_for_the_order():
+    X = np.arange(100.0).reshape(50, 2)
+    data = Dataset("sorted", X, np.repeat([1, -1], 25))
+    plain, mixed = draw(data, 3), draw(data, 3, shuffled=True)
+    np.testing.assert_array_equal(plain.labelled, mixed.labelled)
+    np.testing.assert_array_equal(plain.unlabelled, np.sort(mixed.unlabelled))
+    assert not np.array_equal(plain.unlabelled, mixed.unlabelled)
+    np.testing.assert_array_equal(mixed.problem.U, X[mixed.unlabelled])
+    np.testing.assert_array_equal(mixed.true_side, data.y[mixed.unlabelled])
+
+
+def test_fraction_and_bias_are_options():
+    data = Dataset("even", np.arange(200.0)[:, None], np.tile([1, -1], 100))
+    problem = draw(data, 0, fraction=0.3, bias=0.2).problem
+    assert problem.n == 60
+    assert (problem.y > 0).mean() < 0.4
+    with pytest.raises(ValueError, match="sampling must be one of biased, random"):
+        draw(data, 0, sampling="convenient")
 
 
 def test_samples_always_label_both_classes():
