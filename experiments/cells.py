@@ -70,6 +70,7 @@ def measure(cell: Row, data_folder: str | None = None) -> Row:
         int(cell["seed"]),
         sampling=cell["sampling"],
         fraction=float(cell["fraction"]),
+        shuffled=True,
         **bias,
         **options,
     )
