@@ -14,6 +14,8 @@ from ..result import Result, Status, answer
 SIDE_TOLERANCE = 1e-9
 #: Rows this close to their margin are meant to meet it.
 NEAR_MARGIN = 1e-6
+#: A plane has the value that its sides promise if it comes this close.
+EXPECTED_TOLERANCE = 1e-7
 
 
 class Incumbent:
@@ -58,17 +60,17 @@ class Incumbent:
             return None
         return answer(problem, result.coef * ((1.0 + 1e-15) / (1.0 - missed)), Status.FEASIBLE)
 
-    def offer_sides(self, z: NDArray[np.int8], plane: tuple[FloatArray, float] | None = None) -> bool:
-        """Keep the best plane for these sides if it is better; it is computed unless given."""
-        before = self.value
+    def offer_sides(
+        self, z: NDArray[np.int8], plane: tuple[FloatArray, float] | None, expected: float
+    ) -> None:
+        """Offer the given plane; if it misses the value that its sides promise, a more careful one."""
         if plane is not None:
             self.offer_plane(plane[0])
             self.offer_as_given(*plane, z)
-        if not self.value < before:
+        if self.value > expected * (1.0 + EXPECTED_TOLERANCE):
             solution = solve_convex(self.problem, (2 * (z > 0) - 1).astype(np.int8))
             self.offer_plane(solution.w)
             self.offer_as_given(solution.w, solution.b, z)
-        return self.value < before
 
     def offer_as_given(self, w: FloatArray, b: float, z: NDArray[np.int8]) -> bool:
         """Keep the plane with exactly these sides: a tie of unequal weights may need it."""

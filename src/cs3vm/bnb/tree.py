@@ -280,20 +280,20 @@ class Tree:
         out = r.node.out
         attained = out[OBJ] + self.problem.count_penalty * out[EXCESS]
         if attained < self.limits.cutoff or self.n_nodes < 50 or self.n_nodes % 64 == 0:
-            self._round(attained < self.limits.cutoff)
+            self._round(float(attained))
         if out[BOUND] >= self.limits.cutoff:
             return False
         return (outcome == BRANCH and r.node.info[BRANCH_ROW] >= 0) or self._insist()
 
-    def _round(self, promising: bool) -> None:
+    def _round(self, attained: float) -> None:
         """Offer the relaxed solution; where its sides promise more, the exact solution for those sides."""
         r = self.relaxation
         before = self.incumbent.value
         w, _ = r.original(r.base.w, float(r.base.value[0]))
         self.incumbent.offer_plane(w)
-        if promising and not self.incumbent.value * (1.0 - 1e-8) <= self.limits.cutoff:
+        if attained < min(self.limits.cutoff, self.incumbent.value * (1.0 - 1e-7)):
             z = np.where(r.node.side != 0, r.node.side > 0, r.node.score > 0).astype(np.int8)
-            self.incumbent.offer_sides(z, r.exact_plane(z))
+            self.incumbent.offer_sides(z, r.exact_plane(z), attained)
         if self.incumbent.value < before:
             self.improved()
 
