@@ -86,13 +86,17 @@ def boxes(rows: pd.DataFrame, measure: str, convention: str = "paper") -> Figure
         values = [rows.loc[rows["series"] == name, column].dropna() for name in names]
         ax.boxplot(
             values,
-            tick_labels=[f"{title(name)}\n{len(v)}" for name, v in zip(names, values, strict=True)],
+            tick_labels=[f"{title(name)}: {len(v)}" for name, v in zip(names, values, strict=True)],
             flierprops={"marker": ".", "markersize": 4, "markeredgecolor": MUTED},
             medianprops={"color": COLOURS[1], "linewidth": 2},
         )
-        ax.axhline(0.0 if measure.endswith("_bar") else 1.0, color=MUTED, linestyle="--", linewidth=1)
+        if "_" in measure:  # as good as the true hyperplane, or as the SVM
+            ax.axhline(0.0 if measure.endswith("_bar") else 1.0, color=MUTED, linestyle="--", linewidth=1)
         ax.set_title("all points" if scope == "all" else "unlabelled points")
-        ax.tick_params(axis="x", rotation=45 if len(names) > 6 else 0)
+        if len(names) > 5:
+            ax.set_xticks(
+                ax.get_xticks(), ax.get_xticklabels(), rotation=45, ha="right", rotation_mode="anchor"
+            )
         if measure == "FPR_hat":
             ax.set_yscale("symlog", linthresh=2.0)
     figure.supylabel(SYMBOLS[measure], fontsize="medium")
@@ -101,10 +105,7 @@ def boxes(rows: pd.DataFrame, measure: str, convention: str = "paper") -> Figure
 
 def sensitivity(rows: pd.DataFrame, measure: str) -> Figure:
     """A measure against each parameter of Table 2, one line per method: the median over the instances."""
-    chosen = rows.assign(
-        parameter=rows["settings"].map(lambda text: next(iter(json.loads(text or "{}")), "")),
-        value=rows["settings"].map(lambda text: next(iter(json.loads(text or "{}").values()), np.nan)),
-    )
+    chosen = rows.join(_varied(rows))
     present = [name for name in RANGES if (chosen["parameter"] == name).any()]
     columns = 3
     lines = max(1, -(-len(present) // columns))
@@ -115,14 +116,27 @@ def sensitivity(rows: pd.DataFrame, measure: str) -> Figure:
         for method, group in chosen[chosen["parameter"] == name].groupby("series", sort=False):
             middle = group.groupby("value")[measure].median()
             ax.plot(middle.index, middle, "o-", color=colours[method], label=title(method))
-        ax.set_title(f"{RANGES[name].symbol} ({name})", fontsize="medium")
-        if name in ("C", "n_clusters"):
+        unit = {"m": ", times m", "limit": ", share of limit"}.get(RANGES[name].of, "")
+        ax.set_title(f"{RANGES[name].symbol} ({name}{unit})", fontsize="medium")
+        if name == "C":
             ax.set_xscale("log")
         ax.legend(fontsize="small")
     for ax in grid[len(present) :]:
         ax.set_axis_off()
     figure.supylabel({"seconds": "median seconds"}.get(measure, "median accuracy, unlabelled points"))
     return figure
+
+
+def _varied(rows: pd.DataFrame) -> pd.DataFrame:
+    """The parameter that a row varies, and its value in the units of Table 2."""
+    found = []
+    for text, m, limit in zip(rows["settings"], rows["m"], rows["time_limit"], strict=True):
+        name, value = next(iter(json.loads(text or "{}").items()), ("", np.nan))
+        if name in RANGES and RANGES[name].of:
+            share = value / (m if RANGES[name].of == "m" else limit)
+            value = min(RANGES[name].values, key=lambda known, share=share: abs(known - share))
+        found.append((name, value))
+    return pd.DataFrame(found, columns=["parameter", "value"], index=rows.index)
 
 
 def _axes() -> tuple[Figure, Axes]:

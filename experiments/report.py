@@ -87,7 +87,7 @@ def _boxes(
         Drawing(
             f"{measure.lower()}-{kind}-{where}",
             f"{WORDS[measure].capitalize()} {RATIOS[kind]}. Left: all points, right: unlabelled points. "
-            "Under each name: the number of values.",
+            "Behind each name: the number of values.",
             rows,
             lambda part, m=f"{measure}_{kind}": figures.boxes(part, m),
             lambda part, m=f"{measure}_{kind}": box_table(part, m),
@@ -111,7 +111,8 @@ def _honest(rows: pd.DataFrame) -> Drawing:
 def _peers(rows: pd.DataFrame) -> Drawing:
     return Drawing(
         "peers",
-        "Accuracy. scikit-learn's classifiers see standardised features; with top-τ also the total.",
+        "Accuracy. Ours see features scaled as in the paper; scikit-learn's standardised ones, with top-τ "
+        "also the total.",
         rows,
         lambda part: figures.boxes(part, "AC", "honest"),
         lambda part: box_table(part, "AC"),

@@ -12,7 +12,7 @@ import pytest
 
 from cs3vm import Problem
 from experiments import builtin, datasets, peers, rows, studies
-from experiments.cells import COLUMNS, make_cell
+from experiments.cells import COLUMNS, make_cell, measure
 from experiments.instances import Instance
 from experiments.sandbox import Limits, run_cell
 from experiments.scoring import Plane, classify, counts
@@ -167,6 +167,16 @@ def test_the_sensitivity_study_stays_within_table_2():
             }[name]
             assert low <= value <= high, (name, value)
     assert {next(iter(json.loads(c["settings"]))) for c in cells if c["settings"]} == set(studies.RANGES)
+
+
+@pytest.mark.parametrize("name", studies.RANGES)
+def test_every_parameter_of_table_2_is_one_of_its_methods(name: str):
+    for method in studies.RANGES[name].methods:
+        value = studies.RANGES[name].values[-1]
+        settings = {name: int(value) if name == "max_fixed" else value}
+        row = measure(cell(method, time_limit=0.3, settings=settings))
+        assert row["status"] in ("optimal", "feasible", "time limit")
+        assert row["honest_all_tp"] + row["honest_all_fn"] == 16
 
 
 def test_names_are_checked():

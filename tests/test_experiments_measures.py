@@ -154,7 +154,19 @@ def test_figures_are_functions_of_a_data_frame():
     assert "IRCM (100% within 20 %)" in [text.get_text() for text in bounds.get_legend().get_texts()]
     left, right = figures.boxes(found, "AC_hat").axes
     assert (left.get_title(), right.get_title()) == ("all points", "unlabelled points")
-    assert [t.get_text().split("\n") for t in left.get_xticklabels()][-1] == ["auto", "0"]
+    assert [text.get_text() for text in left.get_xticklabels()][-2:] == ["WIRCM: 1", "auto: 0"]
+
+
+def test_sensitivity_groups_what_depends_on_the_instance_by_its_share():
+    given = [
+        {"method": "wircm", "settings": {"max_fixed": 16}},
+        {"method": "wircm", "settings": {"max_fixed": 8}},
+    ]
+    given.append({"method": "wircm", "settings": {"max_fixed": 21}, "m": 104, "seed": 1})
+    found = measures.measured(make_rows(*given))
+    axes = figures.sensitivity(found, "seconds").axes[0]
+    assert axes.get_title() == "B_max (max_fixed, times m)"
+    assert axes.get_lines()[0].get_xdata().tolist() == [0.1, 0.2]  # 8 of 80; 16 of 80 and 21 of 104
 
 
 def test_the_report_escapes_what_rows_contain_and_tells_of_failures(tmp_path: Path):
