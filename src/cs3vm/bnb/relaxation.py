@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..convex import ConvexSolution
+from ..convex import ConvexSolution, dual_bound
 from ..intercept import FloatArray
 from ..problem import Problem
 from ._arrays import Box, IntArray, Limits, NodeArrays, Rows, Scratch, SignArray, new_state
-from ._kernels import DONE, WORK_LIMIT, copy_state, rebuild, solve
+from ._kernels import DONE, WORK_LIMIT, copy_state, rebuild, reset, set_side, solve
 
 #: Right-hand sides are relaxed by up to this much (labelled, unlabelled rows): still a relaxation.
 PERTURBATION = (1e-8, 1e-9)
@@ -97,6 +97,21 @@ class Relaxation:
         members = order[inside[order] > 1e-6].astype(np.int64)
         return c[:n].copy(), members, c[members], float(svm.b + svm.w @ self.centre)
 
+    def cold_bound(self, side: SignArray, level: float, factor: float) -> float:
+        """Bound the SVM value for these sides from scratch, with a perturbation scaled by ``factor``."""
+        problem, n = self.problem, self.problem.n
+        rng = np.random.default_rng(int(1000 * factor))
+        relax = self.rows.relax * factor * rng.uniform(0.1, 1.0, len(self.rows.relax))
+        rows, box = self.rows._replace(relax=relax), self._box(relax)
+        held = n + np.flatnonzero(side)
+        for j in held:
+            set_side(rows, box, int(j), int(side[j - n]))
+        reset(rows, self.spare)
+        solve(rows, box, self.spare, self.tmp, held, len(held), level, 5000, False)
+        c = self.spare.c
+        beta = np.where(side > 0, np.maximum(c[n:], 0.0), np.where(side < 0, np.minimum(c[n:], 0.0), 0.0))
+        return dual_bound(problem, problem.y * c[:n], beta, level)
+
     def exact_plane(self, z: SignArray) -> tuple[FloatArray, float] | None:
         """The best plane for these sides, unperturbed, from the node's multipliers; None if stuck."""
         rows = self.rows._replace(relax=np.zeros_like(self.rows.relax))
@@ -123,6 +138,12 @@ class Relaxation:
         """A plane of the rotated rows in the user's coordinates."""
         plane = self.axes @ w
         return plane, float(b - plane @ self.centre)
+
+
+def unbeatable_level(problem: Problem) -> float:
+    """A value that stands for "no point is known": far above that of any sensible point."""
+    worst = 2.0 * float(problem.C.sum()) + problem.count_penalty * problem.total_weight
+    return 1e6 * (1.0 + worst)
 
 
 def _rotate(X: FloatArray) -> tuple[FloatArray, FloatArray]:

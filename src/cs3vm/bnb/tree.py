@@ -44,7 +44,7 @@ from .graph import (
 )
 from .incumbent import Incumbent
 from .node import BRANCH, FATHOMED, PAUSED, process
-from .relaxation import Relaxation
+from .relaxation import Relaxation, unbeatable_level
 
 _JOINT = {
     "pairs": PAIRS,
@@ -56,6 +56,7 @@ _JOINT = {
 _JOINT_ROWS = 2500  # the joint-flip matrix has the square of this size
 _BISECTIONS = 5  # steps in which the joint bound of a node is found
 _TRIAL, _USEFUL = 500, 0.05  # after so many tests the graph must have been of use in this share of them
+_PERTURBATIONS = (0.0, 1.0, 30.0)  # tried where a bound disappoints, as multiples of the usual one
 _SLICE = 0.04  # seconds between two looks at the clock
 _SMALLEST_GAP = 1e-8
 _PLUNGE = 0.25  # how far above the best open bound a plunge may go, as a share of the gap
@@ -310,6 +311,8 @@ class Tree:
         node = r.node
         solution = solve_convex(self.problem, np.array(node.side))
         bound = dual_bound(self.problem, solution.alpha, solution.beta, self.level)
+        for factor in _PERTURBATIONS:
+            bound = max(bound, r.cold_bound(np.array(node.side), self.level, factor))
         positive = float(self.problem.weights[node.side > 0].sum())
         most = self.problem.total_weight - float(self.problem.weights[node.side < 0].sum())
         tau = self.problem.n_positive
@@ -394,9 +397,3 @@ class Tree:
         counter = self.relaxation.tmp.counter
         joint = {name: int(self.graph.num[i]) for name, i in _JOINT.items()}
         return {"flips": int(counter[FLIPS]), "pivots": int(counter[PIVOTS]), **joint}
-
-
-def unbeatable_level(problem: Problem) -> float:
-    """A value that stands for "no point is known": far above that of any sensible point."""
-    worst = 2.0 * float(problem.C.sum()) + problem.count_penalty * problem.total_weight
-    return 1e6 * (1.0 + worst)
