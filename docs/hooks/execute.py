@@ -65,7 +65,7 @@ class Runner:
             return _source(code, self.page)
         if kind == "console":
             return _console(code, self.page)
-        printed = self.execute(code)
+        printed = self.execute(code if not hidden else f"{code}\nNone")  # no value of a hidden block is shown
         if hidden:
             return printed
         return "\n".join([f"```python\n{code}```\n", _output(printed), *self.draw()])
