@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.datasets import BUILTIN, DataNotFoundError, compare
+from experiments.datasets import BUILTIN, DataNotFoundError, compare, data_dir
 from experiments.instances import BIAS, FRACTION, SAMPLINGS
 from experiments.peers import check_template
 from experiments.run import RunError
@@ -78,8 +78,7 @@ def run(
             sampling=_one_of("sampling", sampling, SAMPLINGS),
             commands=tuple(_peer(text) for text in peer or ()),
         )
-        folder = str(Path(data).resolve()) if data else None
-        limits = Limits(folder, memory, spare)
+        limits = Limits(_absolute(data), memory, spare)
         board = run_cells(
             cells(plan), out, limits=limits, jobs=jobs, scheduler=scheduler, retry_failed=retry_failed
         )
@@ -100,6 +99,14 @@ def report(
         print(write_report(results, out))
     except FileNotFoundError as error:
         raise _wrong(error) from error
+
+
+def _absolute(data: str | None) -> str | None:
+    """The data folder by a name that holds on other machines of a cluster as well."""
+    try:
+        return str(data_dir(data).resolve())
+    except FileNotFoundError:
+        return str(Path(data).resolve()) if data else None
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:

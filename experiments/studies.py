@@ -10,7 +10,7 @@ from cs3vm.methods import METHODS
 from experiments import peers
 from experiments.cells import TRUE, make_cell
 from experiments.datasets import BUILTIN, paper_row, paper_table, size
-from experiments.instances import BIAS, FRACTION
+from experiments.instances import BIAS, FRACTION, SAMPLINGS
 from experiments.rows import Row
 
 STUDIES = ("biased", "random", "sensitivity", "peers")
@@ -43,7 +43,7 @@ def cells(plan: Plan) -> list[Row]:
             study=plan.study,
             dataset=dataset,
             seed=seed,
-            sampling="random" if plan.study == "random" else plan.sampling,
+            sampling=plan.study if plan.study in SAMPLINGS else plan.sampling,
             fraction=plan.fraction,
             bias=plan.bias,
             solver=plan.solver,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -12,9 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from experiments import run as runner
-from experiments.measures import read
+from experiments.measures import measured, read
+from experiments.progress import Board
 from experiments.rows import existing
 from experiments.run import RunError, cell_key, run
 from experiments.sandbox import Limits
@@ -94,7 +97,12 @@ def test_a_study_is_killed_resumed_and_reported(tmp_path: Path):
     report = command("report", str(out), "--out", str(tmp_path / "report"))
     drawn = subprocess.run(report, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert drawn.returncode == 0, drawn.stderr
-    assert len(read(out)) == 2 * total
+    rows = measured(read(out))
+    assert rows.groupby("study").size().to_dict() == {
+        "biased": total - 3,
+        "random": total - 3,
+    }  # without "true"
+    assert rows["honest_unlabelled_AC_hat"].notna().all()
     missing = {"runtime-1500", "runtime-large"}  # no such datasets here; the page says so
     for kind in ("png", "svg"):
         assert {path.stem for path in (tmp_path / "report").glob(f"*.{kind}")} == FIGURES - missing
@@ -112,6 +120,18 @@ def look(page: Path, profile: Path, missing: set[str]) -> None:
         )
         assert browser.console() == []
         assert browser.requests() == [page.as_uri()]
+
+
+def test_the_display_tells_what_is_done_running_failed_and_left():
+    todo = cells(Plan("biased", ["builtin_mux6"], ["svm", "cs3vm"], [0, 1], time_limit=10.0))
+    screen = Console(file=io.StringIO(), force_terminal=True, width=150)
+    with Board(todo, 3, 2, screen) as board:
+        assert "running 2, failed 0, there before 3, about 0:00:12 left" in board.line()
+        for cell in todo[:3]:
+            board.finished(cell | {"error": "bad" if cell["method"] == "cs3vm" else ""}, 4.0)
+    assert board.line() == "running 2, failed 1, there before 3, about 0:00:06 left"
+    assert "3/6" in screen.file.getvalue()
+    assert "failed 1" in screen.file.getvalue()
 
 
 def test_only_one_run_at_a_time_writes(tmp_path: Path):
