@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.datasets import BUILTIN, DataNotFoundError, compare, data_dir
+from experiments.datasets import BUILTIN, DataNotFoundError, compare, data_dir, ensure
 from experiments.instances import BIAS, FRACTION, SAMPLINGS
 from experiments.peers import check_template
 from experiments.run import RunError
@@ -78,11 +78,12 @@ def run(
             sampling=_one_of("sampling", sampling, SAMPLINGS),
             commands=tuple(_peer(text) for text in peer or ()),
         )
+        ensure(plan.datasets, data)
         limits = Limits(_absolute(data), memory, spare)
         board = run_cells(
             cells(plan), out, limits=limits, jobs=jobs, scheduler=scheduler, retry_failed=retry_failed
         )
-    except (ValueError, KeyError, RunError) as error:
+    except (ValueError, KeyError, RunError, DataNotFoundError) as error:
         raise _wrong(error) from error
     print(f"{board.done} rows added, {board.failed} of them failed; {board.skipped} were there before")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -80,16 +81,25 @@ def _finish(name: str, table: pd.DataFrame) -> Dataset:
     return Dataset(name, paper_scaling(X).transform(X), np.where(target == positive, 1, -1))
 
 
+def ensure(names: Iterable[str], folder: str | Path | None = None) -> None:
+    """Download what is not there, before many processes need it at once."""
+    for name in names:
+        if name not in BUILTIN and not _file(paper_row(name)["pmlb_name"], folder).is_file():
+            raw_table(paper_row(name)["pmlb_name"], folder)
+
+
 def raw_table(pmlb_name: str, folder: str | Path | None = None) -> pd.DataFrame:
     """PMLB's table as it is: from the folder, else through the ``pmlb`` package, which downloads it."""
+    file = _file(pmlb_name, folder)
+    return pd.read_csv(file, sep="\t") if file.is_file() else _download(pmlb_name, file.parents[1])
+
+
+def _file(pmlb_name: str, folder: str | Path | None) -> Path:
     try:
         place = data_dir(folder)
     except FileNotFoundError:
         place = Path(folder or os.environ.get("CS3VM_DATA") or Path(CACHE).expanduser())
-    file = place / pmlb_name / f"{pmlb_name}.tsv.gz"
-    if file.is_file():
-        return pd.read_csv(file, sep="\t")
-    return _download(pmlb_name, place)
+    return place / pmlb_name / f"{pmlb_name}.tsv.gz"
 
 
 def _download(pmlb_name: str, place: Path) -> pd.DataFrame:

@@ -64,7 +64,7 @@ def test_a_missing_set_without_network_is_a_clear_error(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(pmlb, "fetch_data", no_network)
     with pytest.raises(datasets.DataNotFoundError, match=r"lupus is not in .* not be downloaded.*builtin_"):
-        datasets.load("lupus", tmp_path)
+        datasets.ensure(["builtin_iris", "lupus"], tmp_path)
 
 
 def test_a_missing_set_is_downloaded_into_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
