@@ -187,3 +187,14 @@ def test_total_of_no_rows():
 def test_totals_that_cannot_be_used(n_positive, rate, m, message):
     with pytest.raises(InvalidProblemError, match=message):
         read_total(n_positive, rate, np.ones(m))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values", "classes"),
+    [("boolean", [True, False, None], [False, True]), ("Int64", [2, 1, None], [1, 2])],
+)
+def test_pandas_own_types_keep_their_values(dtype, values, classes):
+    labels = read_labels(pd.Series(values, dtype=dtype))
+    assert labels.classes.tolist() == classes
+    assert [type(c) for c in labels.classes.tolist()] == [type(c) for c in classes]
+    assert labels.signs.tolist() == [1, -1, 0]

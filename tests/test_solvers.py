@@ -125,7 +125,49 @@ def test_callback_sees_bound_below_incumbent(name):
     result = get_solver(name)(problem, callback=points.append, time_limit=20)
     assert points
     assert all(p.bound <= p.incumbent * (1 + 1e-6) + 1e-9 for p in points)
-    assert list(result.trace) == points or len(result.trace) >= len(points)
+    assert set(points) <= set(result.trace)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_exception_of_the_callback_is_neither_lost_nor_garbled(name, error):
+    rng = np.random.default_rng(2)
+    problem = Problem(rng.normal(size=(8, 3)), [1, -1] * 4, rng.normal(size=(25, 3)), 9)
+
+    def callback(_):
+        raise error
+
+    if error is KeyboardInterrupt:
+        result = get_solver(name)(problem, callback=callback, time_limit=20)
+        assert result.status is Status.INTERRUPTED
+        assert result.found
+    else:
+        with pytest.raises(error):
+            get_solver(name)(problem, callback=callback, time_limit=20)
+
+
+@pytest.mark.parametrize("name", MIQP)
+def test_a_wrong_big_m_is_noticed(name, caplog):
+    problem = Problem([[0.0]], [1], [[-1.0], [3.0]], 2, side=[-1, 0], C=100.0)
+    result = get_solver(name)(problem, big_m=1.0, time_limit=10)
+    optimum = brute_force(problem)
+    assert result.objective == pytest.approx(optimum, rel=1e-5)
+    assert result.lower_bound <= optimum * (1 + 1e-6)
+    assert "exceeds the objective" in caplog.text
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("seed", range(6))
+def test_margin_and_fixed_sides_together(name, seed):
+    rng = np.random.default_rng([9, seed])
+    problem = random_problem(rng, m=5, side_margin=0.3).with_side([1, -1, 0, 0, 0])
+    optimum = brute_force(problem)
+    result = get_solver(name)(problem, time_limit=30)
+    if np.isfinite(optimum):
+        check_optimal(result, optimum)
+    else:
+        assert not result.found
+        assert result.status is Status.INFEASIBLE
 
 
 def test_scip_stops_at_the_time_limit_with_a_bound():

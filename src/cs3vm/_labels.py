@@ -65,6 +65,8 @@ def as_vector(y: Any) -> NDArray[Any]:
         raise InvalidProblemError("the fit requires y to be passed, but the target y is None")
     if isinstance(y, list | tuple):  # numpy would turn ["a", nan] into the strings "a" and "nan"
         y = np.array(y, dtype=object)
+    if hasattr(y, "to_numpy") and getattr(y, "ndim", 1) == 1 and not isinstance(y.dtype, np.dtype):
+        y = y.to_numpy(dtype=object)  # pandas' own types keep True and 1 beside a missing value
     return np.asarray(column_or_1d(y, warn=True))
 
 

@@ -17,6 +17,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .intercept import FloatArray
 from .problem import Problem
+from .result import Result, Status, answer
 
 UNIT_ROUNDOFF = 2.0**-53
 
@@ -53,6 +54,18 @@ def solve_convex(problem: Problem, side: NDArray[np.int8] | None = None) -> Conv
     full_beta[rows] = side[rows] * beta
     bound = dual_bound(problem, alpha, full_beta, problem.svm_value(w, b))
     return ConvexSolution(w, b, alpha, full_beta, bound)
+
+
+def first_answer(problem: Problem, svm: ConvexSolution) -> Result | None:
+    """The better of the SVM's direction and the trivial point; where both fail, a longer normal vector."""
+    bound = max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
+    found = [answer(problem, w, Status.FEASIBLE, lower_bound=bound) for w in (svm.w, np.zeros(problem.d))]
+    # With a side margin a longer w leaves fewer rows in the strip.
+    for length in 10.0 ** np.arange(1, 9) if found == [None, None] else ():
+        longer = answer(problem, length * svm.w, Status.FEASIBLE, lower_bound=bound)
+        if longer is not None and longer.violation <= 1e-6 * problem.side_margin:
+            return longer
+    return min((r for r in found if r is not None), key=lambda r: r.objective, default=None)
 
 
 def dual_bound(problem: Problem, alpha: FloatArray, beta: FloatArray, upper: float) -> float:

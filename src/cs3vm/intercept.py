@@ -69,7 +69,7 @@ class HingeSum:
         jumps = np.append(np.diff(self._p_mass), np.diff(self._q_mass))[order]
         breaks = np.concatenate([[-np.inf], breaks[order], [np.inf]])
         slope = np.append(0.0, np.cumsum(jumps)) - self._p_mass[-1]  # on [breaks[i], breaks[i+1]]
-        flat = 1e-12 * max(1.0, self._p_mass[-1] + self._q_mass[-1])
+        flat = 1e-12 * (self._p_mass[-1] + self._q_mass[-1])
         first_rise = int(np.argmax(slope > flat)) if slope[-1] > flat else len(slope)
         first_flat = int(np.argmax(slope >= -flat))
         return float(breaks[first_flat]), float(breaks[first_rise])
@@ -86,6 +86,8 @@ def best_intercept(
 ) -> Intercept | None:
     """Return the cheapest ``(b, z)`` for the unlabelled ``scores``, or None if the fixed sides allow none."""
     slack = EMPTY_TOLERANCE * (1.0 + float(np.max(np.abs(scores), initial=0.0)))
+    if side_margin > 0.0:  # large scores must not blur a margin
+        slack = min(slack, 1e-6 * side_margin)
     limits = _limits_of_fixed_sides(scores, side, side_margin, slack)
     if limits is None:
         return None

@@ -192,7 +192,9 @@ class Problem:
 
     @property
     def paper_big_m(self) -> float:
-        """Eq. (validM) as printed: from the point ``w = 0``, ``b = 1``."""
+        """Eq. (validM) as printed: from the point ``w = 0``, ``b = 1``, which no row may be fixed against."""
+        if np.any(self.side < 0) or self.side_margin > 1.0:
+            return self.big_m()
         negative = 2.0 * float(self.C[self.y < 0].sum())
         return self.big_m(negative + self.count_penalty * (self.total_weight - self.n_positive))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from numbers import Real
 from typing import Any
 
 from .exceptions import InvalidProblemError, UnknownNameError
@@ -10,6 +11,9 @@ from .methods import get_method
 from .problem import Problem
 from .result import DEFAULT_GAP, Callback, Result
 from .solvers import get_solver
+
+#: Options of the solvers that the methods themselves make use of.
+RESERVED = {"start", "cutoff", "first_improvement"}
 
 
 def solve(
@@ -42,10 +46,12 @@ def solve(
     """
     function = get_method(method)
     backend = get_solver(solver)
-    for name, value in (("time_limit", time_limit), ("gap", gap)):
-        if not (isinstance(value, int | float) and value >= 0):
-            raise InvalidProblemError(f"{name} must be zero or a positive number, got {value!r}")
-    known = {*inspect.signature(function).parameters, *inspect.signature(backend).parameters}
+    _check_number("time_limit", time_limit)
+    _check_number("gap", gap)
+    native = set(inspect.signature(backend).parameters) - {"problem"}
+    if method != "cs3vm":
+        native -= RESERVED
+    known = {*inspect.signature(function).parameters, *native}
     unknown = sorted(set(options) - known)
     if unknown:
         raise UnknownNameError(
@@ -61,3 +67,8 @@ def solve(
         callback=callback,
         **options,
     )
+
+
+def _check_number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
+        raise InvalidProblemError(f"{name} must be zero or a positive number, got {value!r}")

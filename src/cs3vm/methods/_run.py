@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from numbers import Real
 from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
 
-from ..convex import solve_convex
+from ..convex import first_answer, solve_convex
+from ..exceptions import InvalidProblemError
 from ..intercept import FloatArray
 from ..problem import Problem
 from ..result import Callback, Iteration, Result, Status, TracePoint, answer
@@ -20,6 +22,27 @@ BIG_M_SOLVERS = ("scip", "gurobi")
 SUBPROBLEM_SHARE = 0.025
 
 SubproblemLimit = float | None | Literal["auto"]
+
+
+#: Where the paper's parameters make sense: (smallest, largest).
+RANGES = {
+    "n_clusters": (1, np.inf),
+    "max_clusters": (1, np.inf),
+    "far_quantile": (0, 1),
+    "far_step": (0, 1),
+    "max_fixed": (0, np.inf),
+    "fix_factor": (1, np.inf),
+    "fix_time_limit": (0, np.inf),
+}
+
+
+def check_options(**options: Any) -> None:
+    """Refuse parameters outside their range; None stands for the default."""
+    for name, value in options.items():
+        low, high = RANGES[name]
+        if value is not None and not (isinstance(value, Real) and low <= float(value) <= high):
+            limits = f"at least {low}" if high == np.inf else f"between {low} and {high}"
+            raise InvalidProblemError(f"{name} must be a number {limits}, got {value!r}")
 
 
 class Run:
@@ -44,12 +67,11 @@ class Run:
             subproblem_time_limit = None if solver in BIG_M_SOLVERS else SUBPROBLEM_SHARE * time_limit
         self.subproblem_time_limit, self.native = subproblem_time_limit, native
         self.status = Status.TIME_LIMIT  # until the method says otherwise
-        self.best: Result | None = None
         self.iterations: list[Iteration] = []
         self.trace: list[TracePoint] = []
         self.n_nodes = 0
         svm = solve_convex(problem)
-        self.svm_plane = svm.w
+        self.best = first_answer(problem, svm)
         self.lower_bound = max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
 
     def __enter__(self) -> Run:
@@ -72,6 +94,12 @@ class Run:
     def left(self) -> float:
         """Seconds left."""
         return self.time_limit - self.seconds
+
+    def first_big_m(self) -> float:
+        """M^1: eq. (validM), or from the first point known where the point behind it is not feasible."""
+        if np.any(self.problem.side) or self.problem.side_margin > 0:
+            return self.problem.big_m(None if self.best is None else self.best.objective)
+        return self.problem.paper_big_m
 
     def offer(self, plane: FloatArray) -> float:
         """Evaluate a plane with its best intercept, keep it if it is the best; return its objective."""
@@ -97,7 +125,7 @@ class Run:
             subproblem,
             start=start,
             time_limit=max(0.0, min(t for t in limits if t is not None)),
-            gap=self.gap,
+            gap=options.pop("gap", self.gap),
             random_state=self.random_state,
             **native,
             **options,
@@ -123,13 +151,10 @@ class Run:
             self.callback(self.trace[-1])
 
     def result(self, **extras: Any) -> Result:
-        """The best answer so far, or that of the SVM and the trivial point if there is none."""
-        if self.best is None:
-            for plane in (self.svm_plane, np.zeros(self.problem.d)):
-                self.offer(plane)
+        """The best answer so far; the SVM's direction and the trivial point are among them."""
         best, status = self.best, self.status
-        if best is None:
-            return Result(self.problem, Status.INFEASIBLE if status is Status.FEASIBLE else status)
+        if best is None:  # nothing was found, which proves nothing
+            return Result(self.problem, Status.TIME_LIMIT, lower_bound=self.lower_bound, seconds=self.seconds)
         optimal = best.objective - self.lower_bound <= self.gap * max(abs(best.objective), 1e-10)
         return Result(
             self.problem,

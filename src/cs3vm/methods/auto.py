@@ -12,7 +12,7 @@ from ..solvers import get_solver
 from .direct import direct
 
 #: The heuristic stops by itself when it stagnates; it never takes more than this share of the time.
-HEURISTIC_SHARE = 0.5
+HEURISTIC_SHARE = 0.25
 
 
 def auto(
@@ -57,4 +57,6 @@ def auto(
     except KeyboardInterrupt:  # before the solver could take over
         return replace(quick, status=Status.INTERRUPTED, seconds=time.perf_counter() - began)
     later = tuple(point._replace(seconds=point.seconds + spent) for point in exact.trace)
-    return replace(exact, seconds=exact.seconds + spent, trace=quick.trace + later)
+    bound = max(quick.lower_bound, exact.lower_bound)
+    both = replace(exact, lower_bound=bound, seconds=exact.seconds + spent, trace=quick.trace + later)
+    return replace(both, status=Status.OPTIMAL) if both.gap <= gap else both

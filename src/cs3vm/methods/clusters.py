@@ -79,9 +79,9 @@ class Clustering:
         order, starts = self._order
         return np.minimum.reduceat(scores[order], starts), np.maximum.reduceat(scores[order], starts)
 
-    def split(self, cut: NDArray[np.bool_], positive: NDArray[np.bool_]) -> Clustering:
-        """Split each cut cluster into its positive and its other points."""
-        moved = cut[self.label] & positive
+    def split(self, cut: NDArray[np.bool_], apart: NDArray[np.bool_]) -> Clustering:
+        """Split each cut cluster into the points that are to be apart and the others."""
+        moved = cut[self.label] & apart
         return Clustering(self.problem, _renumber(2 * self.label + moved))
 
 

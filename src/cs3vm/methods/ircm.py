@@ -8,7 +8,7 @@ import numpy as np
 
 from ..problem import Problem
 from ..result import Callback, Result, Status, answer
-from ._run import Run, SubproblemLimit
+from ._run import Run, SubproblemLimit, check_options
 from .clusters import Clustering, paper_n_clusters
 from .reduction import Reduction
 
@@ -47,6 +47,9 @@ def ircm(
     native
         Options of the solver, such as ``big_m="paper"``.
     """
+    check_options(
+        n_clusters=n_clusters, max_clusters=max_clusters, far_quantile=far_quantile, far_step=far_step
+    )
     run = Run(
         problem,
         solver=solver,
@@ -66,7 +69,7 @@ def iterate(run: Run, n_clusters: int, max_clusters: int, far_quantile: float, f
     """The loop of Algorithm 2; returns the last M. ``run.status`` is FEASIBLE if it came to its end."""
     problem = run.problem
     # Step 1: M^1 (eq. validM), k^1 clusters, nothing discarded
-    big_m = problem.paper_big_m
+    big_m = run.first_big_m()
     reduction = Reduction.of(Clustering.by_kmeans(problem, n_clusters, run.random_state))
     start: Result | None = None
     while run.left > 0:

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..problem import Problem
 from ..result import Callback, Result, Status, answer
-from ._run import Run, SubproblemLimit
-from .clusters import Clustering, paper_n_clusters, plane_tolerance
+from ._run import Run, SubproblemLimit, check_options
+from .clusters import Clustering, paper_n_clusters
+from .reduction import Reduction
 
 
 def rcm(
@@ -37,6 +38,7 @@ def rcm(
     native
         Options of the solver, such as ``big_m="paper"``.
     """
+    check_options(n_clusters=n_clusters)
     run = Run(
         problem,
         solver=solver,
@@ -48,41 +50,36 @@ def rcm(
         **native,
     )
     with run:
-        # Step 1: M^1 and k^1 clusters
-        big_m = problem.paper_big_m
+        # Step 1: M^1 (eq. validM) and k^1 clusters
+        big_m = run.first_big_m()
         clusters = Clustering.by_kmeans(problem, n_clusters or paper_n_clusters(problem.m), random_state)
+        reduction = Reduction.of(clusters)  # nothing is ever discarded here
         start: Result | None = None
         while run.left > 0:
             # Step 2: solve P4
             began = run.seconds
-            p4 = problem.with_clusters(clusters.centroids, clusters.weights, clusters.side)
-            step = run.solve(p4, start=start, big_m=big_m)
-            if step.coef is None or step.z is None:
+            step = run.solve(reduction.problem(), start=start, big_m=big_m)
+            if step.coef is None:
                 break
             # Step 3: does the plane cut a cluster?
-            scores = problem.scores(step.coef, step.intercept)
-            tolerance = plane_tolerance(scores)
-            low, high = clusters.range_of(scores)
-            cut = (low < -tolerance) & (high > tolerance)
+            view = reduction.look(step)
             run.record(
                 "P4",
                 step,
                 began,
                 run.offer(step.coef),
                 big_m=big_m,
-                clusters=clusters.k,
-                active=clusters.k,
+                clusters=reduction.clusters.k,
+                active=reduction.clusters.k,
                 discarded=0,
                 reactivated=0,
-                cut=int(cut.sum()),
+                cut=int(view.cut.sum()),
             )
-            if not cut.any():
+            if not view.cut.any():
                 run.status = Status.FEASIBLE
                 break
             # Steps 4–7: split; points on the plane go with their cluster's side
-            on_plane = np.abs(scores) <= tolerance
-            positive = np.where(on_plane, step.z[clusters.label] > 0, scores > 0)
-            clusters = clusters.split(cut, positive)
-            p4 = problem.with_clusters(clusters.centroids, clusters.weights, clusters.side)
-            start = answer(p4, step.coef, Status.FEASIBLE)
+            none = np.zeros(reduction.clusters.k, dtype=bool)
+            reduction = reduction.next(view, discard=none, reactivate=none)
+            start = answer(reduction.problem(), step.coef, Status.FEASIBLE)
     return run.result()

@@ -49,7 +49,7 @@ class Reduction:
 
     def next(self, view: View, discard: NDArray[np.bool_], reactivate: NDArray[np.bool_]) -> Reduction:
         """Split the cut clusters, discard and reactivate, and choose the residuals anew."""
-        clusters = self.clusters.split(view.cut, view.positive_points)
+        clusters = self.clusters.split(view.cut, view.fitting_points)
         origin = np.empty(clusters.k, dtype=np.intp)  # the cluster each new one comes from
         origin[clusters.label] = self.clusters.label
         stays_out = (self.discarded & ~reactivate)[origin]
@@ -69,7 +69,11 @@ class Reduction:
 
 
 class View:
-    """The clusters as seen from the plane of the current iteration."""
+    """The clusters as seen from the plane of the current iteration.
+
+    A point *fits* if it lies on the side that its cluster is counted on: not strictly opposite, and with a
+    ``side_margin`` not inside the strip either. Points on the plane fit both sides.
+    """
 
     def __init__(self, reduction: Reduction, step: Result) -> None:
         assert step.coef is not None
@@ -78,15 +82,15 @@ class View:
         self.w, self.b = step.coef, step.intercept
         scores = clusters.problem.scores(self.w, self.b)
         self.tolerance = plane_tolerance(scores)
-        low, high = clusters.range_of(scores)
-        self.distance, _ = clusters.range_of(np.abs(scores))
         z_active = np.zeros(clusters.k, dtype=np.int8)
         z_active[~discarded] = step.z
         self.z = z_active[reduction.home]
-        self.cut = (low < -self.tolerance) & (high > self.tolerance)
+        signed = np.where(self.z[clusters.label] > 0, scores, -scores)
+        self.fitting_points = signed >= clusters.problem.side_margin - self.tolerance
+        worst, best = clusters.range_of(self.fitting_points.astype(float))
+        self.distance, _ = clusters.range_of(np.abs(scores))
+        #: clusters with points that fit and points that do not
+        self.cut = (worst == 0.0) & (best == 1.0)
         #: J^t: discarded clusters with a point strictly opposite to the side they are counted on
-        self.opposite = discarded & np.where(self.z > 0, low < -self.tolerance, high > self.tolerance)
-        self.positive_points = np.where(
-            np.abs(scores) <= self.tolerance, self.z[clusters.label] > 0, scores > 0
-        )
+        self.opposite = discarded & (worst == 0.0)
         self.centroid_distance: FloatArray = np.abs(clusters.centroids[~discarded] @ self.w + self.b)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..convex import solve_convex
+from ..convex import first_answer, solve_convex
 from ..problem import Problem
 from ..result import DEFAULT_GAP, Result, Status, answer
 
@@ -23,8 +23,8 @@ def svm(problem: Problem, *, gap: float = DEFAULT_GAP, **_: Any) -> Result:
     plane = solve_convex(problem)
     bound = max(0.0, plane.bound) + problem.count_penalty * problem.min_miscount
     if problem.side_margin > 0:
-        found = answer(problem, plane.w, Status.FEASIBLE, lower_bound=bound)
-        return found or Result(problem, Status.INFEASIBLE)
+        found = answer(problem, plane.w, Status.FEASIBLE, lower_bound=bound) or first_answer(problem, plane)
+        return found or Result(problem, Status.TIME_LIMIT, lower_bound=bound)  # none found proves nothing
     on_plane = problem.on_plane(plane.w, plane.b)
     z = (problem.scores(plane.w, plane.b) > 0) & ~on_plane
     if problem.weights @ z <= problem.n_positive:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..convex import solve_convex
+from ..convex import first_answer, solve_convex
 from ..problem import Problem
 from ..result import Result, Status
 
@@ -27,7 +27,8 @@ def top_tau(problem: Problem, **_: Any) -> Result:
     strict = replace(problem, count_penalty=1e6 * spread * float(problem.C.sum()))
     best = strict.best_intercept(plane.w)
     if best is None:
-        return Result(problem, Status.INFEASIBLE, seconds=time.perf_counter() - began)
+        found = first_answer(problem, plane)  # this direction allows no intercept
+        return found or Result(problem, Status.TIME_LIMIT, lower_bound=bound)
     return Result(
         problem,
         Status.FEASIBLE,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..problem import Problem
-from ..result import Callback, Result, Status
-from ._run import Run, SubproblemLimit
+from ..result import DEFAULT_GAP, Callback, Result, Status
+from ._run import Run, SubproblemLimit, check_options
 from .clusters import paper_n_clusters, plane_tolerance
 from .ircm import iterate
 
@@ -52,6 +52,15 @@ def wircm(
     native
         Options of the solver, such as ``big_m="paper"``.
     """
+    check_options(
+        n_clusters=n_clusters,
+        max_clusters=max_clusters,
+        far_quantile=far_quantile,
+        far_step=far_step,
+        max_fixed=max_fixed,
+        fix_factor=fix_factor,
+        fix_time_limit=fix_time_limit,
+    )
     run = Run(
         problem,
         solver=solver,
@@ -116,13 +125,15 @@ def fix_far_points(
             cutoff=cutoff,
             first_improvement=True,
             time_limit=fix_time_limit,
+            gap=min(run.gap, DEFAULT_GAP),  # a loose proof would weaken every bound that rests on it
             big_m=min(big_m, problem.big_m(run.best.objective)),
         )
         proven = step.status in (Status.CUTOFF, Status.INFEASIBLE)
         side[s] = here if proven else 0
         if proven:  # Steps 9–10, 16–17
             n_fixed += 1
-            proven_above = min(proven_above, cutoff)
+            if step.status is Status.CUTOFF:  # proven to the solver's own precision
+                proven_above = min(proven_above, step.lower_bound)
         elif step.coef is not None:  # Steps 7–8, 14–15: an improvement
             run.offer(step.coef)
         run.record("P5", step, began, run.best.objective, point=int(s), fixed=proven)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,8 +19,14 @@ from ..result import Result, Status, answer
 
 #: How the sides are linked to the plane: eq. (validM), per-point bounds, indicator constraints, or a number.
 BigM = Literal["paper", "tight", "indicator"] | float
-#: Backends keep constraints to a tolerance only; a larger disagreement with their own claim is reported.
-CLAIM_TOLERANCE = 1e-5
+#: Backends keep constraints to a tolerance only; a bound above our objective by more is broken.
+CLAIM_TOLERANCE = 1e-6
+#: A backend's bound holds to its tolerances only: it is reported lower by this, relative.
+BOUND_MARGIN = 1e-7
+#: Beyond this many rows a backend's sides are not polished: that would take longer than it is worth.
+POLISH_ROWS = 5000
+
+logger = logging.getLogger(__name__)
 
 
 class Bounds(NamedTuple):
@@ -29,31 +38,30 @@ class Bounds(NamedTuple):
     high: FloatArray
 
 
-def known_value(problem: Problem, start: Result | None, cutoff: float | None) -> float:
+def known_value(problem: Problem, first: Result | None, start: Result | None, cutoff: float | None) -> float:
     """The smallest objective value known to be reachable, or of interest."""
-    values = [np.inf if cutoff is None else cutoff]
-    if start is not None and start.found:
-        values.append(start.objective)
-    if problem.trivial is not None:
-        values.append(problem.trivial.cost)
-    return float(min(values))
+    values = [result.objective for result in (first, start) if result is not None and result.found]
+    if cutoff is not None:
+        values.append(cutoff)
+    worst = 2.0 * float(problem.C.sum()) + problem.count_penalty * problem.total_weight
+    return float(min(values, default=1e6 * (1.0 + worst)))  # with no point known: far above any sensible one
 
 
 def bounds(problem: Problem, big_m: BigM, value: float) -> Bounds:
     """Bounds for all variables from the ``value`` of a feasible point (Lemma 1)."""
-    if not np.isfinite(value):
-        raise InvalidProblemError("no feasible point is known for these fixed sides: pass start= or cutoff=")
     slack = 1.0 + 1e-9  # bounds are computed in floating point
     w, b = float(np.sqrt(2.0 * value)), problem.intercept_bound(value)
     if big_m == "paper":
         fixed = bool(np.any(problem.side)) or problem.side_margin > 0
         low = high = np.full(problem.m, problem.big_m(value) if fixed else problem.paper_big_m)
-    elif isinstance(big_m, int | float):
+    elif isinstance(big_m, int | float) and not isinstance(big_m, bool) and big_m > 0:
         low = high = np.full(problem.m, float(big_m))
     elif big_m in ("tight", "indicator"):
         low, high = _tight(problem, value)
     else:
-        raise InvalidProblemError(f"big_m must be 'paper', 'tight', 'indicator' or a number, got {big_m!r}")
+        raise InvalidProblemError(
+            f"big_m must be 'paper', 'tight', 'indicator' or a positive number, got {big_m!r}"
+        )
     return Bounds(w * slack, b * slack, low * slack, high * slack)
 
 
@@ -80,11 +88,15 @@ def _tight(problem: Problem, value: float) -> tuple[FloatArray, FloatArray]:
     return np.maximum(reach(problem.y > 0), 0.0), np.maximum(reach(problem.y < 0), 0.0)
 
 
-def best_answer(problem: Problem, w: FloatArray, z: NDArray[np.int8], start: Result | None) -> Result | None:
-    """The best of the backend's plane by rank, its sides polished, the start and the trivial point."""
-    planes = [w, solve_convex(problem, (2 * z - 1).astype(np.int8)).w] if len(w) else []
-    candidates = [answer(problem, plane, Status.FEASIBLE) for plane in [*planes, np.zeros(problem.d)]]
-    found = [c for c in [start, *candidates] if c is not None and c.found]
+def best_answer(
+    problem: Problem, w: FloatArray, z: NDArray[np.int8], known: Iterable[Result | None]
+) -> Result | None:
+    """The best of the backend's plane by rank, its sides polished, and what was known before."""
+    planes = [w] if len(w) else []
+    if len(w) and problem.m <= POLISH_ROWS:
+        planes.append(solve_convex(problem, (2 * z - 1).astype(np.int8)).w)
+    candidates = [answer(problem, plane, Status.FEASIBLE) for plane in planes]
+    found = [c for c in [*known, *candidates] if c is not None and c.found]
     return min(found, key=lambda c: c.objective, default=None)
 
 
@@ -93,21 +105,26 @@ def finish(
     best: Result | None,
     status: Status,
     bound: float,
+    svm_bound: float,
     cutoff: float | None,
     gap: float,
     **fields: Any,
 ) -> Result:
     """Judge the backend's claim by our own evaluation and build the Result."""
-    bound = max(0.0, bound)  # no term of the objective is negative
+    if best is not None and bound > best.objective * (1.0 + CLAIM_TOLERANCE) + 1e-9:
+        logger.warning("the solver's bound %g exceeds the objective %g: ignored", bound, best.objective)
+        bound, status = 0.0, Status.FEASIBLE
+    bound = max(svm_bound, bound)
     if cutoff is not None and (best is None or best.objective >= cutoff):
         best = None
         if status is Status.OPTIMAL:  # the whole space was searched
             status, bound = Status.CUTOFF, cutoff
     if best is None:
-        if status is Status.OPTIMAL:
-            status = Status.INFEASIBLE
-        return Result(problem, status, lower_bound=bound, **fields)
-    excess = best.objective - bound
-    if status is Status.OPTIMAL and excess > max(gap, CLAIM_TOLERANCE) * max(abs(best.objective), 1e-3):
-        status = Status.FEASIBLE  # its claim does not survive our evaluation
-    return Result(problem, status, best.coef, best.intercept, best.z, lower_bound=bound, **fields)
+        no_point = {Status.OPTIMAL: Status.INFEASIBLE, Status.FEASIBLE: Status.TIME_LIMIT}
+        return Result(problem, no_point.get(status, status), lower_bound=bound, **fields)
+    result = Result(problem, status, best.coef, best.intercept, best.z, lower_bound=bound, **fields)
+    if result.gap <= gap:
+        return replace(result, status=Status.OPTIMAL)
+    if status is Status.OPTIMAL:  # its claim does not survive our evaluation
+        return replace(result, status=Status.FEASIBLE)
+    return result

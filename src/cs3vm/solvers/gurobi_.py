@@ -9,15 +9,16 @@ import gurobipy as gp
 import numpy as np
 from gurobipy import GRB
 
+from ..convex import first_answer, solve_convex
 from ..exceptions import SolverLicenseError
 from ..problem import Problem
 from ..result import DEFAULT_GAP, Callback, Result, Status, TracePoint
-from ._miqp import BigM, best_answer, bounds, finish, known_value
+from ._miqp import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
 
 #: Gurobi's own tolerance on every constraint, the tightest it takes.
 FEASIBILITY_TOLERANCE = 1e-9
-#: Gurobi's bound holds to its tolerances only: it is reported lower by this, relative.
-BOUND_MARGIN = 1e-7
+#: Gurobi stops at this share of the gap: the margin of its bound and our evaluation need the rest.
+GAP_SHARE = 0.5
 
 STATUS = {
     GRB.OPTIMAL: Status.OPTIMAL,
@@ -25,7 +26,7 @@ STATUS = {
     GRB.INF_OR_UNBD: Status.OPTIMAL,
     GRB.CUTOFF: Status.OPTIMAL,
     GRB.NODE_LIMIT: Status.NODE_LIMIT,
-    GRB.SOLUTION_LIMIT: Status.FEASIBLE,
+    GRB.TIME_LIMIT: Status.TIME_LIMIT,
     GRB.INTERRUPTED: Status.INTERRUPTED,
 }
 
@@ -48,17 +49,21 @@ def solve(
     """Solve the problem with Gurobi; the options are those of the SCIP backend."""
     began = time.perf_counter()
     try:
+        svm = solve_convex(problem)
+        first = first_answer(problem, svm)
         with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
             return _solve(
-                _GurobiModel(problem, model, big_m, known_value(problem, start, cutoff)),
+                _GurobiModel(problem, model, big_m, known_value(problem, first, start, cutoff)),
                 began,
                 None if first_improvement else start,
+                first,
+                max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount,
                 cutoff,
                 gap,
                 callback,
                 {
-                    "TimeLimit": max(0.0, time_limit - (time.perf_counter() - began)),
-                    "MIPGap": gap,
+                    "TimeLimit": min(max(0.0, time_limit - (time.perf_counter() - began)), 1e20),
+                    "MIPGap": GAP_SHARE * gap,
                     "Seed": int(random_state),
                     "Threads": threads,
                     "FeasibilityTol": FEASIBILITY_TOLERANCE,
@@ -94,7 +99,7 @@ class _GurobiModel:
         penalty = problem.count_penalty * self.eta.sum()
         model.setObjective(0.5 * (self.w @ self.w) + problem.C @ self.xi + penalty)
         labelled = problem.X @ self.w + np.ones((n, 1)) @ self.b
-        model.addConstr(problem.y[:, None] * np.eye(n) @ labelled + self.xi >= 1.0)
+        model.addConstr(problem.y * labelled + self.xi >= 1.0)
         if m == 0:
             return
         model.addConstr(problem.weights @ self.z + self.eta[0] >= problem.n_positive)
@@ -106,14 +111,16 @@ class _GurobiModel:
                 model.addGenConstrIndicator(self.z[j].item(), False, score.item() <= -margin)
                 model.addGenConstrIndicator(self.z[j].item(), True, score.item() >= margin)
         else:
-            model.addConstr(scores - np.diag(limit.high + margin) @ self.z <= -margin)
-            model.addConstr(scores - np.diag(limit.low + margin) @ self.z >= -limit.low)
+            model.addConstr(scores - (limit.high + margin) * self.z <= -margin)
+            model.addConstr(scores - (limit.low + margin) * self.z >= -limit.low)
 
 
 def _solve(
     gurobi: _GurobiModel,
     began: float,
     start: Result | None,
+    first: Result | None,
+    svm_bound: float,
     cutoff: float | None,
     gap: float,
     callback: Callback | None,
@@ -127,6 +134,7 @@ def _solve(
     for name, setting in parameters.items():
         model.setParam(name, setting)
     trace: list[TracePoint] = []
+    errors: list[BaseException] = []  # Gurobi cannot carry an exception of the callback
 
     def watch(_: Any, where: int) -> None:
         if where == GRB.Callback.MIPSOL:
@@ -134,22 +142,28 @@ def _solve(
             bound = _finite(model.cbGet(GRB.Callback.MIPSOL_OBJBND), 0.0)
             nodes = int(model.cbGet(GRB.Callback.MIPSOL_NODCNT))
             trace.append(TracePoint(time.perf_counter() - began, incumbent, bound, nodes))
-            if callback is not None:
-                callback(trace[-1])
+            try:
+                if callback is not None:
+                    callback(trace[-1])
+            except BaseException as error:
+                errors.append(error)
+                model.terminate()
 
     model.optimize(watch)
-    best = start
+    if errors and not isinstance(errors[0], KeyboardInterrupt):
+        raise errors[0]
+    w, z = np.zeros(0), np.zeros(0, dtype=np.int8)
     if model.SolCount:
-        best = best_answer(problem, gurobi.w.X, (gurobi.z.X > 0.5).astype(np.int8), start)
-    elif best is None:
-        best = best_answer(problem, np.zeros(0), np.zeros(0, dtype=np.int8), None)
-    status = STATUS.get(model.Status, Status.TIME_LIMIT)
+        w, z = gurobi.w.X, (gurobi.z.X > 0.5).astype(np.int8)
+    best = best_answer(problem, w, z, [start, first])
+    status = STATUS.get(model.Status, Status.FEASIBLE)
     bound = _finite(model.ObjBound, 0.0) if model.IsMIP else _finite(getattr(model, "ObjVal", 0.0), 0.0)
     return finish(
         problem,
         best,
         status,
-        bound - BOUND_MARGIN * max(1.0, abs(bound)),
+        bound * (1.0 - BOUND_MARGIN),
+        svm_bound,
         cutoff,
         gap,
         seconds=time.perf_counter() - began,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import Any
 
@@ -9,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pyscipopt import SCIP_EVENTTYPE, Eventhdlr, Model, quicksum
 
+from ..convex import first_answer, solve_convex
 from ..intercept import FloatArray
 from ..problem import Problem
 from ..result import DEFAULT_GAP, Callback, Result, Status, TracePoint
-from ._miqp import BigM, best_answer, bounds, finish, known_value
+from ._miqp import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
 
 #: SCIP's own tolerance on every constraint; its default of 1e-6 times a big-M exceeds a margin.
 FEASIBILITY_TOLERANCE = 1e-9
-#: SCIP's bound holds to its tolerances only: it is reported lower by this, relative.
-BOUND_MARGIN = 1e-7
+#: SCIP stops at this share of the gap: the margin of its bound and our evaluation need the rest.
+GAP_SHARE = 0.5
+NO_POINT = np.zeros(0), np.zeros(0, dtype=np.int8)
 
 STATUS = {
     "optimal": Status.OPTIMAL,
@@ -26,8 +29,10 @@ STATUS = {
     "nodelimit": Status.NODE_LIMIT,
     "totalnodelimit": Status.NODE_LIMIT,
     "userinterrupt": Status.INTERRUPTED,
-    "sollimit": Status.FEASIBLE,
+    "timelimit": Status.TIME_LIMIT,
 }
+
+logger = logging.getLogger(__name__)
 
 
 def solve(
@@ -62,48 +67,43 @@ def solve(
         Further SCIP parameters by SCIP's own names.
     """
     began = time.perf_counter()
-    value = known_value(problem, start, cutoff)
+    svm = solve_convex(problem)
+    first = first_answer(problem, svm)
+    value = known_value(problem, first, start, cutoff)
     scip = _ScipModel(problem, big_m, value, deadline=began + time_limit)
-    status, bound, best, nodes = Status.TIME_LIMIT, 0.0, None, 0
     watch = _Watch(began, callback)
+    status, bound, best = Status.TIME_LIMIT, 0.0, best_answer(problem, *NO_POINT, [start, first])
+    extras: dict[str, Any] = {"solver": "scip", "big_m": big_m}
+    nodes = 0
     if scip.complete:
-        model = scip.model
-        model.setParam("limits/time", max(0.0, time_limit - (time.perf_counter() - began)))
-        model.setParam("limits/gap", gap)
-        model.setParam("randomization/randomseedshift", int(random_state))
-        model.setParam("lp/threads", threads)
-        if node_limit is not None:
-            model.setParam("limits/totalnodes", node_limit)
-        if first_improvement:
-            model.setParam("limits/solutions", 1)
-        elif start is not None and start.found:
+        scip.set_limits(time_limit - (time.perf_counter() - began), gap, node_limit, first_improvement)
+        scip.model.setParam("randomization/randomseedshift", int(random_state))
+        scip.model.setParam("lp/threads", threads)
+        if not first_improvement and start is not None and start.found:
             scip.add_start(start)
         if cutoff is not None:
-            model.setObjlimit(cutoff)
+            scip.model.setObjlimit(cutoff)
         for name, setting in (parameters or {}).items():
-            model.setParam(name, setting)
-        model.includeEventhdlr(watch, "watch", "records incumbents and bounds")
-        model.optimize()
-        status = STATUS.get(model.getStatus(), Status.TIME_LIMIT)
-        bound = _finite(model.getDualbound())
-        nodes = int(model.getNTotalNodes())
+            scip.model.setParam(name, setting)
+        status, bound = scip.run(watch)
+        nodes = int(scip.model.getNTotalNodes())
         w, z = scip.best_point()
-        best = best_answer(problem, w, z, None if first_improvement else start)
-    elif start is not None and start.found:
-        best = start
-    else:
-        best = best_answer(problem, np.zeros(0), np.zeros(0, dtype=np.int8), start)
+        if len(w):
+            extras["backend_objective"] = float(scip.model.getObjVal())
+        known = [None if first_improvement else start, first]
+        best = best_answer(problem, w, z, known)
     return finish(
         problem,
         best,
         status,
-        bound - BOUND_MARGIN * max(1.0, abs(bound)),
+        bound * (1.0 - BOUND_MARGIN),
+        max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount,
         cutoff,
         gap,
         seconds=time.perf_counter() - began,
         n_nodes=nodes,
         trace=tuple(watch.trace),
-        extras={"solver": "scip", "big_m": big_m},
+        extras=extras,
     )
 
 
@@ -159,6 +159,30 @@ class _ScipModel:
     def _score(self, x: FloatArray) -> Any:
         return quicksum(float(a) * w for a, w in zip(x, self.w, strict=True) if a != 0.0) + self.b
 
+    def set_limits(self, seconds: float, gap: float, nodes: int | None, first_improvement: bool) -> None:
+        """When SCIP stops."""
+        self.model.setParam("limits/time", min(max(0.0, seconds), 1e20))
+        self.model.setParam("limits/gap", GAP_SHARE * gap)
+        if nodes is not None:
+            self.model.setParam("limits/totalnodes", nodes)
+        if first_improvement:
+            self.model.setParam("limits/solutions", 1)
+
+    def run(self, watch: _Watch) -> tuple[Status, float]:
+        """Search; a numerical failure inside SCIP ends the search, but loses nothing."""
+        self.model.includeEventhdlr(watch, "watch", "records incumbents and bounds")
+        try:
+            self.model.optimize()
+        except Exception as error:  # PySCIPOpt raises plain exceptions
+            if watch.error is None:
+                logger.warning("SCIP ended early: %s", error)
+                return Status.FEASIBLE, 0.0
+        if isinstance(watch.error, KeyboardInterrupt):
+            return Status.INTERRUPTED, _finite(self.model.getDualbound())
+        if watch.error is not None:
+            raise watch.error
+        return STATUS.get(self.model.getStatus(), Status.FEASIBLE), _finite(self.model.getDualbound())
+
     def add_start(self, start: Result) -> None:
         """Hand a known point to SCIP, nudged so that its tolerances accept it."""
         assert start.coef is not None
@@ -185,7 +209,7 @@ class _ScipModel:
     def best_point(self) -> tuple[FloatArray, NDArray[np.int8]]:
         """SCIP's best plane and sides; empty if it has none."""
         if self.model.getNSols() == 0:
-            return np.zeros(0), np.zeros(0, dtype=np.int8)
+            return NO_POINT
         solution = self.model.getBestSol()
         w = np.array([self.model.getSolVal(solution, v) for v in self.w])
         z = np.array([self.model.getSolVal(solution, v) > 0.5 for v in self.z], dtype=np.int8)
@@ -199,6 +223,7 @@ class _Watch(Eventhdlr):  # type: ignore[misc]
         self.began, self.callback = began, callback
         self.trace: list[TracePoint] = []
         self.nodes = 0
+        self.error: BaseException | None = None  # SCIP cannot carry an exception of the callback
 
     def eventinit(self) -> None:
         """Listen to new incumbents and solved nodes."""
@@ -215,8 +240,12 @@ class _Watch(Eventhdlr):  # type: ignore[misc]
                 self.nodes,
             )
             self.trace.append(point)
-            if self.callback is not None:
-                self.callback(point)
+            try:
+                if self.callback is not None:
+                    self.callback(point)
+            except BaseException as error:
+                self.error = error
+                self.model.interruptSolve()
         self.nodes += event.getType() != SCIP_EVENTTYPE.BESTSOLFOUND
 
 
