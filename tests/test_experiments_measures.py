@@ -96,6 +96,7 @@ def test_gap_to_the_best_proven_optimum_and_what_ended():
     }
     late = make_rows({"method": "ircm", "seconds": 10.5})
     assert not measures.measured(late)["ended"].any()
+    assert not measures.measured(make_rows({"method": "cs3vm"}))["ended"].any()  # an answer without a proof
 
 
 def test_zero_denominators_are_left_out_and_counted():
