@@ -107,18 +107,23 @@ def table(rows: list[Row]) -> str:
 
 def _table(rows: list[Row]) -> str:
     lines = [
-        f"| {len(rows)} instances | mean | median | better than `{REFERENCE}` | equal | worse |",
-        "|---|--:|--:|--:|--:|--:|",
+        f"| {len(rows)} instances | mean | median | minus `{REFERENCE}` | better | equal | worse |",
+        "|---|--:|--:|--:|--:|--:|--:|",
     ]
     for name, title in TITLES.items():
         values = [float(row[name]) for row in rows]
         differences = [float(row[name]) - float(row[REFERENCE]) for row in rows]
-        counts = [sum(test) for test in _signs(differences)]
-        versus = " | ".join("–" if name == REFERENCE else str(count) for count in counts)
-        lines.append(
-            f"| {title} | {statistics.mean(values):.3f} | {statistics.median(values):.3f} | {versus} |"
-        )
+        versus = [_with_error(differences), *(str(sum(test)) for test in _signs(differences))]
+        cells = [f"{statistics.mean(values):.3f}", f"{statistics.median(values):.3f}"]
+        cells += ["–"] * len(versus) if name == REFERENCE else versus
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _with_error(differences: list[float]) -> str:
+    """The mean and its standard error."""
+    error = statistics.stdev(differences) / len(differences) ** 0.5 if len(differences) > 1 else float("nan")
+    return f"{statistics.mean(differences):+.3f} ± {error:.3f}"
 
 
 def _signs(differences: list[float]) -> list[list[bool]]:
