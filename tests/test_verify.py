@@ -187,3 +187,15 @@ def test_unfinished_proof_leaves_no_file(tmp_path):
     path = tmp_path / "late.gz"
     assert not write_proof(result, path, deadline=0.0)
     assert list(tmp_path.glob("late*")) == []
+
+
+def test_the_solver_writes_its_proof(tmp_path):
+    rng = np.random.default_rng(5)
+    problem = Problem(rng.normal(size=(8, 2)), [1, -1] * 4, rng.normal(size=(20, 2)), 14)
+    path = tmp_path / "proof.gz"
+    result = solve(problem, "auto", proof=path)
+    assert result.extras["proof"] is True
+    assert verify(problem, path)
+    late = solve(problem, "cs3vm", proof=tmp_path / "late.gz", time_limit=0.0)
+    assert late.extras["proof"] is False
+    assert not (tmp_path / "late.gz").exists()

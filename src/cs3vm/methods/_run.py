@@ -60,6 +60,10 @@ class Run:
         subproblem_time_limit: SubproblemLimit = "auto",
         **native: Any,
     ) -> None:
+        if solver not in BIG_M_SOLVERS:
+            from ..bnb.warm import warm_up  # compiled code: loaded when first needed
+
+            warm_up()
         self.began = time.perf_counter()
         self.problem, self.solver, self.time_limit = problem, solver, time_limit
         self.gap, self.random_state, self.callback = gap, random_state, callback

@@ -26,6 +26,9 @@ def auto(
     **native: Any,
 ) -> Result:
     """Run the heuristic, then the exact solver from its answer inside the time that is left."""
+    from ..bnb.warm import warm_up  # compiled code: loaded when first needed
+
+    warm_up()
     began = time.perf_counter()
     quick = direct(
         problem,

@@ -27,6 +27,8 @@ def direct(
     from, besides its own.
     """
     from ..bnb.primal import improve  # compiled code: loaded when first needed
+    from ..bnb.warm import warm_up
 
+    warm_up()
     found = improve(problem, starts, time_limit=time_limit, random_state=random_state, callback=callback)
     return replace(found, status=Status.OPTIMAL) if found.gap <= gap else found

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import logging
+from dataclasses import replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from ..bnb._arrays import is_compiled
 from ..bnb.incumbent import Incumbent
 from ..bnb.primal import improve
 from ..bnb.relaxation import Relaxation
 from ..bnb.tree import Options, Tree
-from ..convex import solve_convex
+from ..bnb.warm import warm_up
+from ..convex import ConvexSolution, first_answer, solve_convex
 from ..intercept import FloatArray
 from ..problem import Problem
-from ..result import Callback, Result, Status, answer
+from ..result import Callback, Result, Status
 
 #: The heuristic before the search gets at most so many seconds, and this share of the time limit.
 HEURISTIC_SECONDS, HEURISTIC_SHARE = 2.0, 0.2
 
-logger = logging.getLogger(__name__)
-_announced = False
 
 _STATUS = {
     "time": Status.TIME_LIMIT,
@@ -47,6 +46,7 @@ def solve(
     first_improvement: bool = False,
     heuristic: bool = True,
     joint: bool = True,
+    proof: str | Path | None = None,
 ) -> Result:
     """Solve the problem to the gap, or as far as the limits allow.
 
@@ -67,9 +67,12 @@ def solve(
         Look for a good point before the search.
     joint
         Use the joint-flip graph where it pays.
+    proof
+        Write a proof of optimality to this file, for :func:`cs3vm.verify`, if there is one and the time
+        suffices; ``extras["proof"]`` tells whether it was written.
     """
+    warm_up()
     began = perf_counter()
-    announce_compilation()
     options = Options(
         deadline=began + time_limit,
         gap=gap,
@@ -89,7 +92,7 @@ def solve(
     relaxation = Relaxation(problem, random_state)
     tree = Tree(problem, incumbent, options, began, relaxation, root_bound, svm)
     try:
-        _first_points(problem, incumbent, start, svm.w)
+        _first_points(problem, incumbent, start, svm)
         if heuristic:
             _run_heuristic(tree, began + time_limit, random_state)
         tree.update_limits()
@@ -97,7 +100,16 @@ def solve(
         reason = "improved" if done else tree.run()
     except KeyboardInterrupt:
         reason = "interrupted"
-    return _result(tree, reason, perf_counter() - began)
+    result = _result(tree, reason, perf_counter() - began)
+    return result if proof is None else _with_proof(result, proof, gap, began, time_limit)
+
+
+def _with_proof(result: Result, path: str | Path, gap: float, began: float, time_limit: float) -> Result:
+    """Write the proof of an optimal result in the time that is left."""
+    from ..bnb.proof import write_proof
+
+    written = result.is_optimal and write_proof(result, path, gap=gap, deadline=began + time_limit)
+    return replace(result, seconds=perf_counter() - began, extras={**result.extras, "proof": written})
 
 
 def _run_heuristic(tree: Tree, deadline: float, random_state: int) -> None:
@@ -111,16 +123,8 @@ def _run_heuristic(tree: Tree, deadline: float, random_state: int) -> None:
     incumbent.offer(improve(problem, starts, time_limit=budget, random_state=random_state))
 
 
-def announce_compilation() -> None:
-    """Say once, before the first search ever, that the kernels are being compiled."""
-    global _announced
-    if not _announced and not is_compiled():
-        logger.warning("compiling the exact engine: this happens once and takes some seconds")
-    _announced = True
-
-
 def _first_points(
-    problem: Problem, incumbent: Incumbent, start: Result | FloatArray | None, svm: FloatArray
+    problem: Problem, incumbent: Incumbent, start: Result | FloatArray | None, svm: ConvexSolution
 ) -> None:
     """Offer the start, the trivial point and the SVM."""
     if isinstance(start, Result):
@@ -130,14 +134,9 @@ def _first_points(
                 incumbent.offer_as_given(start.coef, start.intercept, start.z)
     elif start is not None:
         incumbent.offer_plane(np.asarray(start, dtype=float))
-    incumbent.offer_plane(np.zeros(problem.d))
-    incumbent.offer_plane(svm)
-    if incumbent.best is None:  # with a side margin a longer w leaves fewer rows in the strip
-        for length in 10.0 ** np.arange(1, 9):
-            longer = answer(problem, length * svm, Status.FEASIBLE)
-            if longer is not None and longer.violation <= 1e-6 * problem.side_margin:
-                incumbent.offer(longer)
-                break
+    first = first_answer(problem, svm)
+    if first is not None:
+        incumbent.offer(first)
 
 
 def _result(tree: Tree, reason: str, seconds: float) -> Result:

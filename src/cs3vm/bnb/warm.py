@@ -1,0 +1,38 @@
+"""Compile before the clock starts: once ever, a few ten seconds; later processes load the cached code."""
+
+from __future__ import annotations
+
+import logging
+from time import perf_counter
+
+import numpy as np
+
+from ..convex import solve_convex
+from ..problem import Problem
+from ._arrays import is_compiled
+from .incumbent import Incumbent
+from .primal import improve
+from .relaxation import Relaxation
+from .tree import Options, Tree
+
+logger = logging.getLogger(__name__)
+_done = False
+
+
+def warm_up() -> None:
+    """Load or compile the kernels by solving a tiny problem; time limits do not count this."""
+    global _done
+    if _done:
+        return
+    _done = True
+    if not is_compiled():
+        logger.warning("compiling the exact engine: this happens once and takes some seconds")
+    rng = np.random.default_rng(0)
+    problem = Problem(rng.normal(size=(6, 2)), np.array([1.0, -1.0] * 3), rng.normal(size=(12, 2)), 4)
+    incumbent = Incumbent(problem)
+    incumbent.offer(improve(problem, time_limit=0.05))
+    svm = solve_convex(problem)
+    began = perf_counter()
+    tree = Tree(problem, incumbent, Options(began + 1.0), began, Relaxation(problem), 0.0, svm)
+    tree.update_limits()
+    tree.run()
