@@ -52,7 +52,8 @@ def runtime_ecdf(rows: pd.DataFrame) -> Figure:
     for style, (name, group) in zip(_styles(), rows.groupby("series", sort=False), strict=False):
         seconds, share = ecdf(group["seconds"].where(group["ended"]).clip(lower=shortest), len(group))
         longest = max(limit if np.isfinite(limit) else 0.0, seconds.max(initial=shortest))
-        _steps(ax, seconds, share, longest, f"{title(name)} ({share[-1] if len(share) else 0:.0%})", style)
+        label = f"{title(name)} ({group['ended'].mean():.0%} of {len(group)})"
+        _steps(ax, seconds, share, longest, label, style)
     if np.isfinite(limit):
         ax.axvline(limit, color=MUTED, linestyle="--", linewidth=1)
     ax.set(xscale="log", xlabel="seconds", ylabel="share of instances on which it ended", ylim=(0, 1.02))
@@ -68,7 +69,7 @@ def bound_ecdf(rows: pd.DataFrame) -> Figure:
     for style, (name, group) in zip(_styles(), known.groupby("series", sort=False), strict=False):
         excess, share = ecdf(group["excess"].clip(lower=least), len(group))
         close = (group["excess"] <= 0.2).mean()
-        _steps(ax, excess, share, most, f"{title(name)} ({close:.0%} within 20 %)", style)
+        _steps(ax, excess, share, most, f"{title(name)} (within 20 %: {close:.0%} of {len(group)})", style)
     ax.axvline(0.2, color=MUTED, linestyle="--", linewidth=1)
     ax.set(xscale="log", xlim=(least, most), ylim=(0, 1.02), xlabel="(objective − optimum) / optimum")
     count = len(known[["dataset", "seed", "sampling", "fraction", "bias", "problem"]].drop_duplicates())

@@ -151,9 +151,11 @@ def test_figures_are_functions_of_a_data_frame():
     found = measures.measured(example())
     time_axes = figures.runtime_ecdf(found).axes[0]
     labels = [text.get_text() for text in time_axes.get_legend().get_texts()]
-    assert labels == ["SVM (100%)", "CS³VM (100%)", "IRCM (100%)", "WIRCM (0%)", "auto (0%)"]
+    assert labels == [
+        *("SVM (100% of 1)", "CS³VM (100% of 1)", "IRCM (100% of 1)", "WIRCM (0% of 1)", "auto (0% of 1)"),
+    ]
     bounds = figures.bound_ecdf(found).axes[0]
-    assert "IRCM (100% within 20 %)" in [text.get_text() for text in bounds.get_legend().get_texts()]
+    assert "IRCM (within 20 %: 100% of 1)" in [text.get_text() for text in bounds.get_legend().get_texts()]
     left, right = figures.boxes(found, "AC_hat").axes
     assert (left.get_title(), right.get_title()) == ("all points", "unlabelled points")
     assert [text.get_text() for text in left.get_xticklabels()][-2:] == ["WIRCM: 1", "auto: 0"]
