@@ -127,7 +127,7 @@ def warnings_about(result: Result, method: str) -> list[str]:
 def _why_on_plane(result: Result) -> str:
     if np.allclose(np.asarray(result.coef), 0.0, atol=1e-9):
         return "the hyperplane ignores the features (w = 0)"
-    return "discrete features do this, and options={'side_margin': 0.1} forbids it"
+    return "discrete features do this, and options={'side_margin': 0.01} forbids it"
 
 
 def format_table(rows: Sequence[dict[str, str]]) -> str:
