@@ -29,6 +29,15 @@ def scip(problem: Problem, **options):
     return get_solver("scip")(problem, time_limit=30, **options)
 
 
+def check_feasible_upper_bound(problem, result):
+    """Feasible for P3 with the M of its own value, and so an upper bound."""
+    big_m = problem.big_m(result.objective)
+    scores = problem.scores(result.coef, result.intercept)
+    assert np.all(scores <= result.z * big_m + 1e-7)
+    assert np.all(scores >= -(1 - result.z) * big_m - 1e-7)
+    assert result.objective >= brute_force(problem) * (1 - 1e-6) - 1e-7
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_lemma_1_optimal_plane_is_bounded_by_any_feasible_value(seed):
     problem = two_class_problem(seed)
@@ -83,11 +92,7 @@ def test_theorem_3_rcm_ends_after_few_solves(seed, k1):
 def test_theorem_4_rcm_gives_a_feasible_point_and_an_upper_bound(seed):
     problem = two_class_problem(seed)
     result = solve(problem, "rcm", solver="scip", n_clusters=3)
-    big_m = problem.big_m(result.objective)
-    scores = problem.scores(result.coef, result.intercept)
-    assert np.all(scores <= result.z * big_m + 1e-7)
-    assert np.all(scores >= -(1 - result.z) * big_m - 1e-7)
-    assert result.objective >= brute_force(problem) * (1 - 1e-6) - 1e-7
+    check_feasible_upper_bound(problem, result)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -129,11 +134,7 @@ def test_theorem_6_ircm_ends_after_few_solves(seed):
 def test_theorem_7_ircm_gives_a_feasible_point_and_an_upper_bound(seed):
     problem = two_class_problem(seed, m=8)
     result = solve(problem, "ircm", solver="scip", n_clusters=3, max_clusters=2, far_quantile=0.5)
-    big_m = problem.big_m(result.objective)
-    scores = problem.scores(result.coef, result.intercept)
-    assert np.all(scores <= result.z * big_m + 1e-7)
-    assert np.all(scores >= -(1 - result.z) * big_m - 1e-7)
-    assert result.objective >= brute_force(problem) * (1 - 1e-6) - 1e-7
+    check_feasible_upper_bound(problem, result)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
