@@ -67,7 +67,7 @@ def table(rows: list[Row]) -> str:
     smaller = 0
     sizes = [int(row["n"]) + int(row["m"]) for row in rows]
     classes = list(SIZE_CLASSES)
-    if min(sizes) <= 500 and max(sizes) > 1500:  # a total over some of the classes would compare unlike things
+    if min(sizes) <= 500 and max(sizes) > 1500:  # a total over some classes compares unlike things
         classes.append((10**9, "all", "37 %"))
     for largest, name, paper in classes:
         smaller = 0 if name == "all" else smaller
