@@ -59,7 +59,7 @@ def _flip(  # type: ignore[no-untyped-def]
         if st.c[i] != 0.0:
             box.p[i] = -1e12 if st.c[i] > 0.0 else 1e12
             push(rows, box, st, tmp, i, np.inf, max_pivots)
-        set_side(rows, box, i, sides[k])
+        set_side(rows, box, i, int(sides[k]))
         if st.c[i] != 0.0:
             return False
     return True
@@ -68,7 +68,7 @@ def _flip(  # type: ignore[no-untyped-def]
 @kernel
 def _set_sides(rows: Rows, box: Box, points, sides) -> None:  # type: ignore[no-untyped-def]
     for a in range(points.shape[0]):
-        set_side(rows, box, points[a], sides[a])
+        set_side(rows, box, points[a], int(sides[a]))
 
 
 class Cells:

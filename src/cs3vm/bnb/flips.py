@@ -120,7 +120,7 @@ def flip_all(
             return False
         outcome = _flip(rows, box, base, st, tmp, node, j, -direction, stop)
         value = node.V[row, j] = max(node.V[row, j], safe_bound(rows, box, st, tmp, lim))
-        set_side(rows, box, rows.n + j, 0)
+        set_side(rows, box, rows.n + j, 0 * rows.n)
         if outcome == DONE and value < stop:
             _testify(rows, node, tmp, todo, a, j, row)
         since += 1
@@ -147,9 +147,11 @@ def _flip(
     i = rows.n + j
     copy_state(rows, base, st)
     set_side(rows, box, i, side)
-    outcome = push(rows, box, st, tmp, i, stop, _MAX_PIVOTS)
+    outcome = push(rows, box, st, tmp, i, stop, _MAX_PIVOTS + 0 * rows.n)
     if outcome == DONE:
-        outcome = solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, False)
+        outcome = solve(
+            rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS + 0 * rows.n, rows.n < 0
+        )
     for x in range(rank):
         node.plane[j, x] = st.w[x]
     node.plane[j, rank] = st.value[0]
@@ -203,9 +205,9 @@ def load_sides(rows: Rows, box: Box, node: NodeArrays, sides: SignArray) -> None
         node.have[j] = 0
         node.witness[j] = -1
         node.side[j] = 0
-        set_side(rows, box, rows.n + j, 0)
+        set_side(rows, box, rows.n + j, 0 * rows.n)
         if sides[j] != 0:
-            hold(rows, box, node, j, sides[j])
+            hold(rows, box, node, j, int(sides[j]))
     node.info[N_NEW] = 0
 
 

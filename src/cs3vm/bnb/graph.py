@@ -117,9 +117,11 @@ def evaluate_pairs(
         copy_state(rows, base, first)
         set_side(rows, box, rows.n + j, -direction)
         node.held[n_held] = rows.n + j
-        outcome = push(rows, box, first, tmp, rows.n + j, stop, _MAX_PIVOTS)
+        outcome = push(rows, box, first, tmp, rows.n + j, stop, _MAX_PIVOTS + 0 * rows.n)
         if outcome == DONE:
-            outcome = solve(rows, box, first, tmp, node.held, n_held + 1, stop, _MAX_PIVOTS, False)
+            outcome = solve(
+                rows, box, first, tmp, node.held, n_held + 1, stop, _MAX_PIVOTS + 0 * rows.n, rows.n < 0
+            )
         for i in range(j):
             if outcome != DONE or not _is_candidate(node, i, direction) or node.V[row, i] >= stop:
                 continue
@@ -127,13 +129,13 @@ def evaluate_pairs(
                 continue
             copy_state(rows, first, st)
             set_side(rows, box, rows.n + i, -direction)
-            if push(rows, box, st, tmp, rows.n + i, stop, _MAX_PIVOTS) == DONE:
-                solve(rows, box, st, tmp, node.held, n_held + 1, stop, _MAX_PIVOTS, False)
+            if push(rows, box, st, tmp, rows.n + i, stop, _MAX_PIVOTS + 0 * rows.n) == DONE:
+                solve(rows, box, st, tmp, node.held, n_held + 1, stop, _MAX_PIVOTS + 0 * rows.n, rows.n < 0)
             value = np.float32(safe_bound(rows, box, st, tmp, lim) * _ROUND_DOWN)
             graph.value[i, j] = graph.value[j, i] = max(graph.value[i, j], value)
             graph.num[PAIRS] += 1
-            set_side(rows, box, rows.n + i, 0)
-        set_side(rows, box, rows.n + j, 0)
+            set_side(rows, box, rows.n + i, 0 * rows.n)
+        set_side(rows, box, rows.n + j, 0 * rows.n)
     return True
 
 

@@ -40,6 +40,7 @@ from .flips import (
 from .graph import BISECTIONS, DIRECTION, FIXED, HITS, LOCAL, RAISED, TESTS, Graph, survivors
 
 FATHOMED, LEAF, BRANCH, PAUSED = 0, 1, 2, 3
+# A literal argument makes numba compile another copy of the callee: `+ 0 * rows.n` and `rows.n < 0` are none.
 _MAX_PIVOTS = 20_000
 _MAX_ROUNDS = 12
 
@@ -72,11 +73,11 @@ def process(
         stop = lim.cutoff - lim.penalty * node.out[D_MIN]
         direction = node.info[SIGN]
         if not flip_all(rows, box, base, st, tmp, node, lim, direction, stop):
-            _tighten(rows, box, node, graph, lim, False)
+            _tighten(rows, box, node, graph, lim, rows.n < 0)
             return PAUSED
         if both and not flip_all(rows, box, base, st, tmp, node, lim, -direction, stop):
             return PAUSED
-        changed = _tighten(rows, box, node, graph, lim, True)
+        changed = _tighten(rows, box, node, graph, lim, rows.n >= 0)
         if node.out[BOUND] >= lim.cutoff:
             return FATHOMED
         if changed == 0:
@@ -91,13 +92,17 @@ def _relax(rows: Rows, box: Box, base: State, tmp: Scratch, node: NodeArrays, li
     d_min = max(0.0, positive - lim.target, lim.target - (lim.total - negative)) - lim.slack
     node.out[D_MIN] = d_min = max(0.0, d_min)
     stop = lim.cutoff - lim.penalty * d_min
-    outcome = solve(rows, box, base, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, True)
+    outcome = solve(
+        rows, box, base, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS + 0 * rows.n, rows.n >= 0
+    )
     if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT] and outcome != DONE and base.value[1] < stop:
         return PAUSED
     obj = safe_bound(rows, box, base, tmp, lim)
     if obj < base.value[1] - 1e-7 * (1.0 + abs(base.value[1])) or (outcome != DONE and obj < stop):
         reset(rows, base)
-        outcome = solve(rows, box, base, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, True)
+        outcome = solve(
+            rows, box, base, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS + 0 * rows.n, rows.n >= 0
+        )
         obj = max(obj, safe_bound(rows, box, base, tmp, lim))
     node.info[SOLVED] = outcome == DONE
     node.out[OBJ] = max(node.out[OBJ], obj)
@@ -195,7 +200,7 @@ def _tighten_jointly(
     low, high = node.out[BOUND], lim.cutoff
     for _ in range(graph.num[BISECTIONS]):
         middle = 0.5 * (low + high)
-        if survivors(graph, candidates, v, obj, k, d_min, lim, lim.cutoff - middle, False) < 0:
+        if survivors(graph, candidates, v, obj, k, d_min, lim, lim.cutoff - middle, rows.n < 0) < 0:
             low = middle
         else:
             high = middle

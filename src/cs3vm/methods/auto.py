@@ -13,6 +13,8 @@ from .direct import direct
 
 #: The heuristic stops by itself when it stagnates; it never takes more than this share of the time.
 HEURISTIC_SHARE = 0.25
+#: With more unlabelled rows a proof is out of reach: most of the time goes to the heuristic.
+PROOF_ROWS, LARGE_HEURISTIC_SHARE = 2000, 0.75
 
 
 def auto(
@@ -32,7 +34,7 @@ def auto(
     began = time.perf_counter()
     quick = direct(
         problem,
-        time_limit=HEURISTIC_SHARE * time_limit,
+        time_limit=(HEURISTIC_SHARE if problem.m <= PROOF_ROWS else LARGE_HEURISTIC_SHARE) * time_limit,
         gap=gap,
         random_state=random_state,
         callback=callback,
