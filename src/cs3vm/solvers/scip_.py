@@ -20,6 +20,8 @@ from ._miqp import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
 FEASIBILITY_TOLERANCE = 1e-9
 #: SCIP stops at this share of the gap: the margin of its bound and our evaluation need the rest.
 GAP_SHARE = 0.5
+#: Time kept back for each unlabelled row.
+SECONDS_PER_ROW = 4e-5
 NO_POINT = np.zeros(0), np.zeros(0, dtype=np.int8)
 
 STATUS = {
@@ -76,7 +78,10 @@ def solve(
     extras: dict[str, Any] = {"solver": "scip", "big_m": big_m}
     nodes = 0
     if scip.complete:
-        scip.set_limits(time_limit - (time.perf_counter() - began), gap, node_limit, first_improvement)
+        # On large models SCIP looks at the clock late, and freeing them takes time as well.
+        reserve = min(0.15 * time_limit, SECONDS_PER_ROW * problem.m)
+        left = time_limit - reserve - (time.perf_counter() - began)
+        scip.set_limits(left, gap, node_limit, first_improvement)
         scip.model.setParam("randomization/randomseedshift", int(random_state))
         scip.model.setParam("lp/threads", threads)
         if not first_improvement and start is not None and start.found:
