@@ -109,5 +109,13 @@ def optimum(
     bench.run(out or RESULTS / "optimum.csv", max_n, seeds, time_limit, jobs)
 
 
+@app.command()
+def assignment(rows: int = 1_000_000, classes: int = 10, out: Path | None = None) -> None:
+    """Labels that meet all totals at once: seconds, memory, and the certificate."""
+    from benchmarks import assignment as bench
+
+    bench.run(out or RESULTS / "assignment.csv", rows, classes)
+
+
 if __name__ == "__main__":
     app()

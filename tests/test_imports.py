@@ -20,7 +20,7 @@ LAYERS = [
     {"solvers"},
     {"methods"},
     {"solve"},
-    {"_labels", "summary", "estimator", "model_selection", "plots", "progress"},
+    {"_labels", "_totals", "assignment", "summary", "estimator", "model_selection", "plots", "progress"},
     {"_files", "_dialect", "tables", "encoding", "modelfile"},
     {"demo", "report"},
     {"commands"},
