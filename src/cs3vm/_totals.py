@@ -102,5 +102,6 @@ def check_sum(totals: FloatArray, weights: FloatArray) -> None:
         raise InvalidProblemError(
             f"the totals in n_positive add up to {totals.sum():.10g}, but there are {len(weights)} "
             f"unlabelled rows{weighing}: that is {abs(difference):.10g} too "
-            f"{'many' if difference > 0 else 'few'}. They count the unlabelled rows of each class, not the whole population"
+            f"{'many' if difference > 0 else 'few'}. They count the unlabelled rows of each class, not the "
+            "whole population"
         )
