@@ -221,7 +221,7 @@ class Problem:
 # -- validation: one short function per kind of argument, messages that name the place -------------
 def _matrix(value: Any, name: str) -> FloatArray:
     try:
-        array = np.array(value, dtype=float, order="C")
+        array = value if _is_frozen(value) else np.array(value, dtype=float, order="C")
     except (TypeError, ValueError) as error:
         raise InvalidProblemError(f"{name} must be a table of numbers: {error}") from error
     if array.ndim != 2:
@@ -234,6 +234,15 @@ def _matrix(value: Any, name: str) -> FloatArray:
             f"the first in row {row}, column {column}: impute or drop them"
         )
     return array
+
+
+def _is_frozen(value: Any) -> bool:
+    """Whether it is a matrix that nobody can change any more, so that it need not be copied."""
+    if not isinstance(value, np.ndarray) or value.dtype != np.float64 or not value.flags.c_contiguous:
+        return False
+    while isinstance(value, np.ndarray) and not value.flags.writeable:
+        value = value.base
+    return value is None
 
 
 def _signs(value: Any, length: int, name: str, allowed: tuple[int, ...]) -> NDArray[np.int8]:
