@@ -303,7 +303,7 @@ def test_options_must_not_repeat_parameters(data):
 )
 def test_no_hyperplane_at_all(data, monkeypatch, options, advice):
     X, y, total = data
-    monkeypatch.setattr("cs3vm.estimator.solve", lambda problem, *_, **__: Result(problem, Status.TIME_LIMIT))
+    monkeypatch.setattr("cs3vm._fitting.solve", lambda problem, *_, **__: Result(problem, Status.TIME_LIMIT))
     with pytest.raises(CS3VMError, match=r"no hyperplane was found \(time limit\): .*" + advice):
         quick(options=options).fit(X, y, n_positive=total)
 
@@ -400,7 +400,8 @@ def test_bad_totals(data, total, message):
     [
         ([None] * 20, {"n_positive": 3}, "no labels: all 20 rows are unlabelled"),
         ([1] * 20, {}, "only one class is present"),
-        ([0, 1, 2, 3] * 5, {}, "Only binary classification is supported. y has 4 classes: 0, 1, 2, 3"),
+        ([0, 1, 2, 3, None] * 4, {}, "y has 4 classes: 0, 1, 2, 3. Give one total for each of them"),
+        ([-1, 0, 1, 0] * 5, {}, "ambiguous -1: y has 3 values"),
         ([0, 1, 2, None] * 5, {"n_positive": 3}, "y has 3 classes: 0, 1, 2"),
         ([-1, 1] * 10, {"n_positive": 3}, "ambiguous -1: .* say unlabeled=-1"),
         ([0, 1] * 10, {"n_positive": 3}, "n_positive is given, but no row is unlabelled"),

@@ -20,7 +20,7 @@ LAYERS = [
     {"solvers"},
     {"methods"},
     {"solve"},
-    {"_labels", "_rows", "_totals", "assignment", "kernels", "summary"},
+    {"_labels", "_rows", "_totals", "_codes", "_fitting", "assignment", "multiclass", "kernels", "summary"},
     {"estimator", "model_selection", "plots", "progress"},
     {"_files", "_dialect", "tables", "encoding", "modelfile"},
     {"demo", "report"},

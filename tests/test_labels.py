@@ -97,7 +97,11 @@ def test_one_labelled_class_where_the_other_has_a_name(y, how, classes, signs):
         ([None, None], {}, "no labels: all 2 rows are unlabelled"),
         ([-1, -1], {"has_total": True}, "no labels: all 2 rows are unlabelled"),
         (None, {}, "requires y to be passed, but the target y is None"),
-        ([0, 1, 2], {}, r"Only binary classification is supported. y has 3 classes: 0, 1, 2"),
+        (
+            [0, 1, 2],
+            {},
+            r"y has 3 classes: 0, 1, 2. Give one total for each of them, such as n_positive=\{0: 120, 1: 300",
+        ),
         ([-1, 0, 1], {}, "If one of them marks the unlabelled rows, say unlabeled="),
         ([-1, 0, 1, None], {"has_total": True}, "y has 3 classes: -1, 0, 1"),
         ([-1, 1], {"has_total": True}, "ambiguous -1: y has the two values -1 and 1"),

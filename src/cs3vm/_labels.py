@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -30,7 +31,14 @@ class Labels(NamedTuple):
         return np.asarray(self.classes[np.where(is_positive, self.positive, 1 - self.positive)])
 
 
-def read_labels(y: Any, *, unlabeled: Any = None, pos_label: Any = None, has_total: bool = False) -> Labels:
+def read_labels(
+    y: Any,
+    *,
+    unlabeled: Any = None,
+    pos_label: Any = None,
+    has_total: bool = False,
+    names: Sequence[Any] | None = None,
+) -> Labels:
     """Find the unlabelled rows of ``y`` and encode the classes of the others.
 
     Parameters
@@ -43,16 +51,16 @@ def read_labels(y: Any, *, unlabeled: Any = None, pos_label: Any = None, has_tot
         The positive class. Default: the greater of the two.
     has_total
         Whether a total is known, so that -1 beside two other values marks unlabelled rows.
+    names
+        Both classes, where each has a total: -1 marks unlabelled rows unless it is one of them.
     """
     vector = as_vector(y)
-    mask = find_unlabeled(vector, unlabeled=unlabeled, has_total=has_total)
+    mask = find_unlabeled(vector, unlabeled=unlabeled, has_total=has_total, names=names)
     if mask.all():
-        raise InvalidProblemError(
-            f"y has no labels: all {len(vector)} rows are unlabelled. "
-            "Label at least one row, better some of both classes"
-        )
-    labelled = _same_type(vector, ~mask)
-    classes = _two_classes(labelled, bool(mask.any()), pos_label, _declared_categories(y))
+        raise all_unlabelled_error(len(vector))
+    labelled = same_type(vector, ~mask)
+    declared = declared_categories(y) if names is None else np.array(names)
+    classes = _two_classes(labelled, bool(mask.any()), pos_label, declared)
     positive = _index_of(pos_label, classes)
     signs = np.zeros(len(vector), dtype=np.int8)
     signs[~mask] = np.where(labelled == classes[positive], 1, -1)
@@ -70,8 +78,21 @@ def as_vector(y: Any) -> NDArray[Any]:
     return np.asarray(column_or_1d(y, warn=True))
 
 
-def find_unlabeled(y: NDArray[Any], *, unlabeled: Any = None, has_total: bool = False) -> NDArray[np.bool_]:
-    """Which rows are unlabelled: missing values, the given mark, or -1 where only that can be meant."""
+def all_unlabelled_error(n_rows: int) -> InvalidProblemError:
+    """The error for a fit without any label."""
+    return InvalidProblemError(
+        f"y has no labels: all {n_rows} rows are unlabelled. Label at least one row, better some of each "
+        "class"
+    )
+
+
+def find_unlabeled(
+    y: NDArray[Any], *, unlabeled: Any = None, has_total: bool = False, names: Sequence[Any] | None = None
+) -> NDArray[np.bool_]:
+    """Which rows are unlabelled: missing values, the given mark, or -1 where only that can be meant.
+
+    ``names`` are all classes, where they are known.
+    """
     mask = _missing(y)
     if unlabeled is not None and not _is_missing(unlabeled):
         mark = str(unlabeled) if y.dtype.kind == "U" else unlabeled  # numpy made text of the marks too
@@ -82,6 +103,8 @@ def find_unlabeled(y: NDArray[Any], *, unlabeled: Any = None, has_total: bool = 
     distinct = set(y.tolist())
     if SKLEARN_MARK not in distinct:
         return mask
+    if names is not None:
+        return mask if SKLEARN_MARK in names else np.asarray(y == SKLEARN_MARK)
     if len(distinct) == 2:
         other = next(iter(distinct - {SKLEARN_MARK}))
         raise InvalidProblemError(
@@ -175,7 +198,8 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _kind(value: Any) -> str:
+def kind(value: Any) -> str:
+    """What kind of name a class has."""
     if isinstance(value, bool | np.bool_):
         return "true/false"
     if isinstance(value, Real):
@@ -183,11 +207,11 @@ def _kind(value: Any) -> str:
     return "text" if isinstance(value, str) else type(value).__name__
 
 
-def _same_type(vector: NDArray[Any], rows: NDArray[np.bool_]) -> NDArray[Any]:
+def same_type(vector: NDArray[Any], rows: NDArray[np.bool_]) -> NDArray[Any]:
     """The labelled values, as an array of one proper type."""
     values = vector[rows]
     if values.dtype == object:
-        seen = {_kind(v) for v in values}
+        seen = {kind(v) for v in values}
         if len(seen) > 1:
             raise InvalidProblemError(
                 f"y mixes {' and '.join(sorted(seen))}: use labels of one type, and NaN or None otherwise"
@@ -208,8 +232,9 @@ def _two_classes(
         shown = ", ".join(repr(c) for c in classes[:5].tolist()) + (", ..." if len(classes) > 5 else "")
         hint = "the unlabelled rows, say unlabeled=<that value> and give their total"
         raise InvalidProblemError(
-            f"Only binary classification is supported. y has {len(classes)} classes: {shown}. "
-            f"If one of them marks {hint} (n_positive or positive_rate)"
+            f"y has {len(classes)} classes: {shown}. Give one total for each of them, such as "
+            f"n_positive={{{classes[0].item()!r}: 120, {classes[1].item()!r}: 300, ...}}, or one share each "
+            f"(positive_rate). If one of them marks {hint}"
         )
     if len(classes) == 2:
         return classes
@@ -230,10 +255,10 @@ def _with_the_other_class(seen: NDArray[Any], pos_label: Any, declared: NDArray[
     """Both classes where only one is labelled: the other must have a name to be predicted."""
     label = _plain(seen[0])
     if pos_label is not None and pos_label != label:
-        if _kind(pos_label) != _kind(label):
+        if kind(pos_label) != kind(label):
             raise InvalidProblemError(
-                f"pos_label is {pos_label!r} ({_kind(pos_label)}), but the labelled class is {label!r} "
-                f"({_kind(label)}): name the positive class by a value of the same type"
+                f"pos_label is {pos_label!r} ({kind(pos_label)}), but the labelled class is {label!r} "
+                f"({kind(label)}): name the positive class by a value of the same type"
             )
         other: Any = pos_label
     elif declared is not None and len(declared) == 2 and label in declared.tolist():
@@ -251,7 +276,7 @@ def _with_the_other_class(seen: NDArray[Any], pos_label: Any, declared: NDArray[
     return np.unique(np.array([label, other]))
 
 
-def _declared_categories(y: Any) -> NDArray[Any] | None:
+def declared_categories(y: Any) -> NDArray[Any] | None:
     """Categories of a pandas categorical, which name a class even where no row has it."""
     categories = getattr(getattr(y, "dtype", None), "categories", None)
     return None if categories is None else np.asarray(categories)

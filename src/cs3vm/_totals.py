@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ._labels import Labels, kind
 from .exceptions import InvalidProblemError
 from .intercept import FloatArray
 
@@ -21,18 +22,37 @@ class ClassTotals(NamedTuple):
     name: str  #: ``"n_positive"`` or ``"positive_rate"``
     values: dict[Any, float]
 
-    def of(self, classes: NDArray[Any], weights: FloatArray) -> FloatArray:
-        """The totals of these classes for unlabelled rows of these weights.
+    def of_positive(self, labels: Labels, weight: FloatArray) -> tuple[float | None, float | None]:
+        """The total or else the share of the positive one of two classes, for rows of these weights."""
+        check_names(self, np.unique(labels.decode(labels.signs[labels.signs != 0])))
+        value = self.values[labels.classes.tolist()[labels.positive]]
+        if self.name == "positive_rate":
+            return None, value
+        check_sum(np.array(list(self.values.values())), weight[(labels.signs == 0) & (weight > 0)])
+        return value, None
 
-        Whole numbers where all weights are; shares are then rounded by largest remainder.
-        """
-        values = np.array([self.values[c] for c in classes.tolist()], dtype=float)
-        whole = bool(np.all(weights == np.round(weights)))
-        if self.name == "n_positive":
-            check_sum(values, weights)
-            return values
-        quotas = values / values.sum() * weights.sum()
-        return largest_remainder(quotas, int(weights.sum())).astype(float) if whole else quotas
+
+def whole_totals(totals: ClassTotals | None, classes: NDArray[Any], weights: FloatArray) -> FloatArray:
+    """The totals of several classes for unlabelled rows of these weights; shares by largest remainder."""
+    if totals is None:
+        return np.zeros(len(classes))
+    check_unit(weights)
+    values = np.array([totals.values[label] for label in classes.tolist()])
+    if totals.name == "positive_rate":
+        return largest_remainder(values / values.sum() * len(weights), len(weights)).astype(float)
+    check_sum(values, weights)
+    return values
+
+
+def check_unit(weights: FloatArray) -> None:
+    """Refuse weights with which the totals of several classes could in general not be met."""
+    odd = weights[weights != 1.0]
+    if len(odd):
+        raise InvalidProblemError(
+            f"{len(odd)} unlabelled rows have a sample_weight other than 1, the first of them {odd[0]:g}: "
+            "the totals of more than two classes can be met exactly only by rows that count as one each. "
+            "Give the unlabelled rows weight 1, or 0 to leave one out"
+        )
 
 
 def largest_remainder(quotas: FloatArray, total: int) -> IntArray:
@@ -105,3 +125,30 @@ def check_sum(totals: FloatArray, weights: FloatArray) -> None:
             f"{'many' if difference > 0 else 'few'}. They count the unlabelled rows of each class, not the "
             "whole population"
         )
+
+
+def check_names(totals: ClassTotals, seen: NDArray[Any], declared: NDArray[Any] | None = None) -> None:
+    """Every label needs a total; a total without label is allowed, unless ``y`` says that it is no class."""
+    names, labels = list(totals.values), seen.tolist()
+    kinds, expected = {kind(name) for name in names}, kind(labels[0])
+    if kinds != {expected}:
+        other = sorted(kinds - {expected})[0]
+        raise InvalidProblemError(
+            f"{totals.name} names classes by {other}, but the labels in y are {expected}: use the same values"
+        )
+    missing = [label for label in labels if label not in totals.values]
+    if missing:
+        raise InvalidProblemError(
+            f"{totals.name} has no number for the class {_shown(missing)}, which is among the labels: give "
+            f"one, 0 if no unlabelled row has it. It knows {_shown(names)}"
+        )
+    unknown = [name for name in names if declared is not None and name not in declared.tolist()]
+    if unknown:
+        raise InvalidProblemError(
+            f"{totals.name} has the unknown class {_shown(unknown)}: the categories of y are "
+            f"{_shown(np.asarray(declared).tolist())}"
+        )
+
+
+def _shown(values: list[Any]) -> str:
+    return ", ".join(repr(value) for value in values[:5]) + (", ..." if len(values) > 5 else "")

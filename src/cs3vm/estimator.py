@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ._codes import Codes, has_several_classes, read_codes
+from ._fitting import check_labelled, learn_scaling, make_problem, solve_problem
 from ._labels import Labels, as_vector, find_unlabeled, one_class_error, read_labels, read_total, read_weights
-from ._rows import check_square, read_rows
-from .exceptions import CS3VMError, InvalidProblemError
+from ._rows import read_rows
+from ._totals import ClassTotals, read_class_totals, whole_totals
+from .exceptions import InvalidProblemError
 from .intercept import FloatArray
-from .kernels import EXACT_LIMIT, KernelFunction, KernelMap, fit_kernel_map, make_kernel
-from .methods import get_method
-from .problem import Problem
+from .kernels import EXACT_LIMIT, KernelFunction
 from .result import Result
-from .scaling import make_scaling
-from .solve import solve
 from .summary import CS3VMWarning, Summary, summarize, warnings_about
+
+if TYPE_CHECKING:
+    from .multiclass import OneVsRest
 
 
 class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -32,6 +34,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     It learns from labelled rows, unlabelled rows, and the number of positives among the unlabelled ones,
     by solving the mixed-integer problem of :class:`cs3vm.Problem`. Fully labelled data give a plain SVM.
+    With a total for each of more than two classes it solves one problem per class, against the rest.
 
     Parameters
     ----------
@@ -79,14 +82,14 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     classes_
-        The two class labels, sorted. A positive decision value means ``classes_[1]``.
+        The class labels, sorted. Of two, a positive decision value means ``classes_[1]``.
     pos_label_
-        The class that the total counts.
+        The class that the total counts; of two only.
     n_positive_
-        The total that was used, in units of ``sample_weight``.
+        The total that was used, in units of ``sample_weight``; with several classes, a dict of them.
     coef_, intercept_
-        The hyperplane in the units of ``X``; shapes (1, n_features) and (1,). ``coef_`` is for the linear
-        kernel only.
+        The hyperplane in the units of ``X``; shapes (1, n_features) and (1,), with several classes a row
+        for each. ``coef_`` is for the linear kernel only.
     kernel_map_
         The :class:`cs3vm.kernels.KernelMap`; None for the linear kernel.
     dual_coef_
@@ -96,7 +99,11 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         which decides the side of rows on the hyperplane so that the total is met.
     result_
         The :class:`cs3vm.Result` in scaled units, with a kernel in mapped features: objective, bound, gap,
-        sides of the unlabelled rows.
+        sides of the unlabelled rows. With several classes, a dict from class to the result of its problem,
+        whose sides need not agree: ``transduction_`` does.
+    prices_
+        With several classes: what is taken from each class's score, included in ``intercept_``, so that the
+        highest score meets the totals; see :mod:`cs3vm.assignment`.
     scaling_
         The map from the units of ``X`` to scaled ones.
     n_features_in_, feature_names_in_
@@ -183,8 +190,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         X: Any,
         y: Any,
-        n_positive: float | None = None,
-        positive_rate: float | None = None,
+        n_positive: float | Mapping[Any, float] | None = None,
+        positive_rate: float | Mapping[Any, float] | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> CS3VMClassifier:
         """Learn from labelled and unlabelled rows.
@@ -197,163 +204,144 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             One label per row; missing where the row is unlabelled.
         n_positive
             The known total weight of positives among the unlabelled rows (their number, without weights).
+            With several classes, a mapping or pandas Series from each class to its total; the totals add up
+            to the number of unlabelled rows. A class may have a total and no label.
         positive_rate
             Instead of ``n_positive``: their share of the weight of the unlabelled rows. Their total is
-            rounded to the nearest integer, unless some weight is not an integer.
+            rounded to the nearest integer, unless some weight is not an integer. With several classes, one
+            share each, rounded so that the totals add up (by largest remainder).
         sample_weight
             Weights of the rows: the price C of a labelled row is multiplied by it, and an unlabelled row
-            counts as that many. Rows of weight 0 are left out (and still get a label in ``transduction_``).
+            counts as that many (with more than two classes only as one, or as none). Rows of weight 0 are
+            left out (and still get a label in ``transduction_``).
         """
         X = read_rows(self, X, reset=True)
-        labels = read_labels(
-            y,
-            unlabeled=self.unlabeled,
-            pos_label=self.pos_label,
-            has_total=n_positive is not None or positive_rate is not None,
-        )
-        check_consistent_length(X, labels.signs)
-        weight = read_weights(sample_weight, len(X))
-        used = weight > 0
-        precomputed = self.kernel == "precomputed"
-        if precomputed:
-            check_square(X)
-        self.scaling_ = make_scaling(None if precomputed else self.standardize, X[used], weight[used])
-        self.kernel_map_: KernelMap | None = None
-        problem = self._problem(self.scaling_.transform(X), labels, weight, n_positive, positive_rate)
-        self._keep(self._solve(problem), labels, X, weight)
-        for message in warnings_about(self.result_, self.method):
+        totals = read_class_totals(n_positive, positive_rate)
+        names = None if totals is None else list(totals.values)
+        has_total = n_positive is not None or positive_rate is not None
+        for name in ("coef_", "dual_coef_", "pos_label_", "prices_"):
+            self.__dict__.pop(name, None)  # of an earlier fit of another kind
+        if has_several_classes(y, totals, unlabeled=self.unlabeled, has_total=has_total):
+            codes = read_codes(y, totals, unlabeled=self.unlabeled, pos_label=self.pos_label)
+            check_consistent_length(X, codes.codes)
+            messages = self._fit_several(X, codes, read_weights(sample_weight, len(X)), totals)
+        else:
+            labels = read_labels(
+                y, unlabeled=self.unlabeled, pos_label=self.pos_label, has_total=has_total, names=names
+            )
+            check_consistent_length(X, labels.signs)
+            weight = read_weights(sample_weight, len(X))
+            given = (n_positive, positive_rate) if totals is None else totals.of_positive(labels, weight)
+            messages = self._fit_two(X, labels, weight, *given)
+        for message in messages:
             warnings.warn(message, CS3VMWarning, stacklevel=3)
         return self
 
-    def _problem(
+    def _fit_two(
         self, X: FloatArray, labels: Labels, weight: FloatArray, n_positive: Any, positive_rate: Any
-    ) -> Problem:
-        labelled = (labels.signs != 0) & (weight > 0)
-        unlabelled = (labels.signs == 0) & (weight > 0)
-        if not labelled.any():
-            raise InvalidProblemError(
-                "no labelled row has a positive sample weight: rows of both classes, or at least of one, "
-                "are needed"
-            )
+    ) -> list[str]:
+        """Fit one hyperplane; returns what to beware of."""
+        labelled, unlabelled = ((known & (weight > 0)) for known in (labels.signs != 0, labels.signs == 0))
+        check_labelled(labelled)
         signs = labels.signs[labelled]
         if not unlabelled.any() and len(set(signs.tolist())) == 1:
             raise one_class_error(labels.decode(signs[:1])[0])
         total = read_total(n_positive, positive_rate, weight[unlabelled])
-        rows, others = self._features(X, np.flatnonzero(labelled), np.flatnonzero(unlabelled), weight)
-        return Problem(
-            rows,
-            signs,
-            others,
-            total,
-            weights=weight[unlabelled],
-            C=self.C * weight[labelled],
-            count_penalty=self.count_penalty,
-            side_margin=(self.options or {}).get("side_margin", 0.0),
-        )
+        self.scaling_ = learn_scaling(self, X, weight)
+        scaled = self.scaling_.transform(X)
+        problem, self.kernel_map_ = make_problem(self, scaled, labels.signs, weight, total)
+        self._keep_two(solve_problem(self, problem, self.kernel_map_, self.time_limit), labels, X, weight)
+        return warnings_about(self.result_, self.method)
 
-    def _features(
-        self, X: FloatArray, labelled: NDArray[np.intp], unlabelled: NDArray[np.intp], weight: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """The rows as the problem sees them: as they are, or mapped by the kernel."""
-        if self.kernel == "linear":
-            return X[labelled], X[unlabelled]
-        rows = np.append(labelled, unlabelled)
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, X[rows], weight[rows])
-        self.kernel_map_, features = fit_kernel_map(
-            kernel,
-            X,
-            rows,
-            n_components=self.n_components,
-            exact_limit=self.exact_kernel_limit,
-            random_state=self._seed(),
-        )
-        features.flags.writeable = False  # so that the problem need not copy them
-        return features[: len(labelled)], features[len(labelled) :]
-
-    def _seed(self) -> int:
-        if isinstance(self.random_state, int | np.integer):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _solve(self, problem: Problem) -> Result:
-        method, options = self.method, self._further_options()
-        if problem.m == 0:  # every method is the SVM, with nothing to set
-            get_method(method)
-            method, options = "svm", {}
-        result = solve(
-            problem,
-            method,
-            solver=self.solver,
-            time_limit=self.time_limit,
-            random_state=self._seed(),
-            **options,
-        )
-        if not result.found:
-            raise CS3VMError(
-                f"no hyperplane was found ({result.status.value}): raise time_limit (now {self.time_limit} s)"
-                + (" or lower side_margin" if problem.side_margin > 0 else "")
-            )
-        if self.kernel_map_ is None:
-            return result
-        return replace(result, extras={**result.extras, "kernel": self.kernel_map_.describe()})
-
-    def _further_options(self) -> dict[str, Any]:
-        """Options of the method and the solver, which must not repeat the estimator's own parameters."""
-        options = dict(self.options or {})
-        options.pop("side_margin", None)
-        repeated = sorted(set(options) & set(self.get_params(deep=False)))
-        if repeated:
-            raise InvalidProblemError(
-                f"options has {', '.join(map(repr, repeated))}: set it as a parameter of the estimator"
-            )
-        return options
-
-    def _keep(self, result: Result, labels: Labels, X: FloatArray, weight: FloatArray) -> None:
-        self.result_ = result
+    def _keep_two(self, result: Result, labels: Labels, X: FloatArray, weight: FloatArray) -> None:
+        self.result_: Any = result
         self.classes_ = labels.classes
         self.pos_label_ = labels.classes[labels.positive]
-        self.n_positive_ = result.problem.n_positive
-        self._keep_plane(np.asarray(result.coef), result.intercept, labels.positive == 1)
+        self.n_positive_: Any = result.problem.n_positive
+        direction = 1.0 if labels.positive == 1 else -1.0  # scikit-learn: positive means classes_[1]
+        self._keep_planes([direction * np.asarray(result.coef)], [direction * result.intercept])
         signs = labels.signs.copy()
-        unlabelled = signs == 0
-        left_out = unlabelled & (weight == 0)
+        left_out, unlabelled = (signs == 0) & (weight == 0), (signs == 0) & (weight > 0)
         signs[left_out] = self._signs(X[left_out])
-        signs[unlabelled & (weight > 0)] = np.where(np.asarray(result.z) > 0, 1, -1)
+        signs[unlabelled] = np.where(np.asarray(result.z) > 0, 1, -1)
         self.transduction_ = labels.decode(signs)
 
-    def _keep_plane(self, w: FloatArray, b: float, towards_positive: bool) -> None:
-        direction = 1.0 if towards_positive else -1.0  # scikit-learn: positive means classes_[1]
-        for name in ("coef_", "dual_coef_"):
-            self.__dict__.pop(name, None)  # of an earlier fit with another kernel
+    def _fit_several(
+        self, X: FloatArray, labels: Codes, weight: FloatArray, totals: ClassTotals | None
+    ) -> list[str]:
+        """Fit one hyperplane per class and meet all totals; returns what to beware of."""
+        from .multiclass import one_vs_rest  # loads numba
+
+        labelled, unlabelled = ((known & (weight > 0)) for known in (labels.codes >= 0, labels.codes < 0))
+        check_labelled(labelled)
+        wanted = whole_totals(totals, labels.classes, weight[unlabelled])
+        self.scaling_ = learn_scaling(self, X, weight)
+        signs = np.where(labels.codes < 0, 0, -1).astype(np.int8)
+        problem, self.kernel_map_ = make_problem(self, self.scaling_.transform(X), signs, weight, wanted[0])
+        fit = one_vs_rest(
+            problem,
+            labels.classes,
+            labels.codes[labelled],
+            wanted,
+            lambda one, seconds: solve_problem(self, one, self.kernel_map_, seconds),
+            self.time_limit,
+        )
+        self._keep_several(fit, labels, X, weight)
+        return fit.warnings(self.method)
+
+    def _keep_several(self, fit: OneVsRest, labels: Codes, X: FloatArray, weight: FloatArray) -> None:
+        self.classes_ = labels.classes
+        names = labels.classes.tolist()
+        self.result_ = dict(zip(names, fit.results, strict=True))
+        self.n_positive_ = dict(zip(names, fit.totals.tolist(), strict=True))
+        self.prices_ = fit.assignment.prices
+        self._keep_planes(fit.coef, fit.intercept)
+        codes = labels.codes.copy()
+        left_out, unlabelled = (codes < 0) & (weight == 0), (codes < 0) & (weight > 0)
+        codes[left_out] = self._values(X[left_out]).argmax(axis=1)
+        codes[unlabelled] = fit.assignment.labels
+        self.transduction_ = labels.decode(codes)
+
+    def _keep_planes(self, planes: Iterable[FloatArray], intercepts: Iterable[float]) -> None:
+        """Keep hyperplanes of the problem in the units of X, or by landmarks of the kernel."""
         if self.kernel_map_ is None:
-            w, b = self.scaling_.to_original(w, b)
-            self.coef_ = direction * w.reshape(1, -1)
+            pairs = [self.scaling_.to_original(w, b) for w, b in zip(planes, intercepts, strict=True)]
+            self.coef_ = np.array([w for w, _ in pairs])
+            self.intercept_ = np.array([b for _, b in pairs])
         else:
-            self.dual_coef_ = direction * self.kernel_map_.to_landmarks(w).reshape(1, -1)
-        self.intercept_ = np.array([direction * b])
+            self.dual_coef_ = np.array([self.kernel_map_.to_landmarks(w) for w in planes])
+            self.intercept_ = np.array(list(intercepts))
 
     def _signs(self, X: FloatArray) -> NDArray[np.int8]:
         """The side of each row, +1 for positive; rows on the plane are positive."""
-        values = self._values(X)
+        values = self._values(X)[:, 0]
         if self.pos_label_ != self.classes_[1]:
             values = -values
         return np.where(values >= 0, 1, -1).astype(np.int8)
 
     def _values(self, X: FloatArray) -> FloatArray:
+        """The score of each row for each hyperplane."""
         if self.kernel_map_ is None:
-            return np.asarray(X @ self.coef_[0] + self.intercept_[0])
+            return np.asarray(X @ self.coef_.T + self.intercept_)
         scaled = self.scaling_.transform(X)
-        return np.asarray(self.kernel_map_.scores(scaled, self.dual_coef_[0]) + self.intercept_[0])
+        return np.asarray(self.kernel_map_.scores(scaled, self.dual_coef_.T) + self.intercept_)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """``coef_ · x + intercept_`` of each row, or its kernel form; above 0 means ``classes_[1]``."""
+        """``coef_ · x + intercept_`` of each row, or its kernel form; above 0 means ``classes_[1]``.
+
+        With several classes, one column per class; the highest value is the class that is predicted.
+        """
         check_is_fitted(self)
-        return self._values(read_rows(self, X, reset=False))
+        values = self._values(read_rows(self, X, reset=False))
+        return values if len(self.classes_) > 2 else values[:, 0]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row; one on the hyperplane is positive (``pos_label_``)."""
+        """The class of each row; of two, one on the hyperplane is positive (``pos_label_``)."""
         check_is_fitted(self)
-        signs = self._signs(read_rows(self, X, reset=False))
+        rows = read_rows(self, X, reset=False)
+        if len(self.classes_) > 2:
+            return np.asarray(self.classes_[self._values(rows).argmax(axis=1)])
+        signs = self._signs(rows)
         positive = int(self.pos_label_ == self.classes_[1])
         return Labels(self.classes_, positive, signs).decode(signs)
 
@@ -372,14 +360,18 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def summary(self) -> Summary:
         """The plain SVM, the top-τ rule and this fit side by side, and what to beware of.
 
-        Print it for a table. The two baselines are solved when it is called.
+        With several classes, one row per class. Print it for a table. The baselines are solved when it is
+        called.
         """
         check_is_fitted(self)
+        if len(self.classes_) > 2:
+            from .multiclass import OneVsRest, summarize_classes
+
+            return summarize_classes(OneVsRest(self.classes_, tuple(self.result_.values())), self.method)
         return summarize(self.result_, self.method)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags

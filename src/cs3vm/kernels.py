@@ -132,8 +132,8 @@ class KernelMap:
         return np.asarray(solve_triangular(self.factor, w, lower=True, trans="T"))
 
     def scores(self, X: FloatArray, coefficients: FloatArray) -> FloatArray:
-        """``Σ aᵢ k(pᵢ, x)`` of scaled rows."""
-        values = np.empty(len(X))
+        """``Σ aᵢ k(pᵢ, x)`` of scaled rows; a matrix of coefficients has a column for each function."""
+        values = np.empty((len(X), *coefficients.shape[1:]))
         for part in blocks(len(X), self.rank):
             values[part] = self.similarities(X[part]) @ coefficients
         return values

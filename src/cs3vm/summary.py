@@ -62,11 +62,61 @@ class SummaryRow:
         }
 
 
+@dataclass(frozen=True)
+class ClassRow:
+    """One of several classes against the rest; its total is met by the labels, whatever this plane counts."""
+
+    label: str
+    labelled: int
+    total: float
+    svm_count: int  #: unlabelled rows for which plain SVMs, one per class, have this class highest
+    on_plane: int
+    objective: float
+    lower_bound: float
+    gap: float
+    status: str
+    seconds: float
+
+    @classmethod
+    def of(cls, label: str, result: Result, svm_count: int) -> ClassRow:
+        """The row of a class and the result of its problem."""
+        return cls(
+            label=label,
+            labelled=int(np.sum(result.problem.y > 0)),
+            total=result.problem.n_positive,
+            svm_count=svm_count,
+            on_plane=result.on_plane,
+            objective=result.objective,
+            lower_bound=result.lower_bound,
+            gap=result.gap,
+            status=result.status.value,
+            seconds=result.seconds,
+        )
+
+    def cells(self) -> dict[str, str]:
+        """Column names and formatted values, for any kind of table."""
+        return {
+            "class": self.label,
+            "labelled": str(self.labelled),
+            "total": f"{self.total:g}",
+            "SVM says": str(self.svm_count),
+            "on plane": str(self.on_plane),
+            "objective": f"{self.objective:.6g}",
+            "bound": f"{self.lower_bound:.6g}",
+            "gap": f"{100 * self.gap:.2f} %",
+            "status": self.status,
+            "seconds": f"{self.seconds:.2f}",
+        }
+
+
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """A table of methods and notes on what to beware of; ``print`` it, or take ``rows`` and ``notes``."""
+    """A table of methods, or of classes where there are several, and notes on what to beware of.
 
-    rows: tuple[SummaryRow, ...]
+    ``print`` it, or take ``rows`` and ``notes``.
+    """
+
+    rows: tuple[SummaryRow, ...] | tuple[ClassRow, ...]
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -134,7 +184,7 @@ def format_table(rows: Sequence[dict[str, str]]) -> str:
     """Plain text, numbers to the right, text to the left."""
     header = list(rows[0])
     width = {name: max(len(name), *(len(row[name]) for row in rows)) for name in header}
-    left = {"method", "status"}
+    left = {"method", "class", "status"}
 
     def line(cells: dict[str, str]) -> str:
         padded = (c.ljust(width[n]) if n in left else c.rjust(width[n]) for n, c in cells.items())

@@ -1,0 +1,114 @@
+"""Several classes with a total each: one against the rest, then labels that meet all totals at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .assignment import Assignment, assign
+from .intercept import FloatArray
+from .problem import Problem
+from .result import Result
+from .solve import solve
+from .summary import ClassRow, Summary, warnings_about
+
+#: Solves a problem within so many seconds.
+SolveOne = Callable[[Problem, float], Result]
+
+
+@dataclass(frozen=True, eq=False)
+class OneVsRest:
+    """The answers of all classes to the same rows, and what they make of them together."""
+
+    classes: NDArray[Any]
+    results: tuple[Result, ...]
+
+    @cached_property
+    def totals(self) -> NDArray[np.int64]:
+        """The known total of each class."""
+        return np.array([round(result.problem.n_positive) for result in self.results])
+
+    @cached_property
+    def assignment(self) -> Assignment:
+        """Labels of the unlabelled rows that meet all totals, with the highest summed scores."""
+        return assign(class_scores(self.results), self.totals)
+
+    @property
+    def coef(self) -> FloatArray:
+        """The normal vectors, class by class, in the units of the problem."""
+        return np.array([result.coef for result in self.results], dtype=float)
+
+    @property
+    def intercept(self) -> FloatArray:
+        """The intercepts less the prices: the highest score is then the label that the totals ask for."""
+        return np.array([result.intercept for result in self.results]) - self.assignment.prices
+
+    def warnings(self, method: str) -> list[str]:
+        """What a user should know before trusting the labels."""
+        notes = []
+        for label, result in zip(self.classes.tolist(), self.results, strict=True):
+            if not np.any(result.problem.y > 0):
+                notes.append(f"the class {label!r} has no label: only the totals speak for it")
+            else:
+                notes += [f"class {label!r}: {note}" for note in warnings_about(result, method)]
+        return notes
+
+
+def one_vs_rest(
+    problem: Problem,
+    classes: NDArray[Any],
+    codes: NDArray[np.int64],
+    totals: FloatArray,
+    how: SolveOne,
+    seconds: float,
+) -> OneVsRest:
+    """Solve one problem per class, on the same rows and in the same units.
+
+    Parameters
+    ----------
+    problem
+        The rows, prices and weights; its labels and its total are replaced by those of each class.
+    classes
+        The names of the classes.
+    codes
+        The class of each labelled row, as an index into ``classes``.
+    totals
+        The known total of each class among the unlabelled rows.
+    how
+        Solves the problem of one class.
+    seconds
+        For all classes together; what one does not need is left to those after it.
+    """
+    deadline, results = time.perf_counter() + seconds, []
+    for c, total in enumerate(totals.tolist()):
+        one = replace(problem, y=np.where(codes == c, 1.0, -1.0), n_positive=total)
+        left = max(0.0, deadline - time.perf_counter())
+        results.append(how(one, left / (len(totals) - c)))
+    return OneVsRest(classes, tuple(results))
+
+
+def class_scores(results: tuple[Result, ...]) -> FloatArray:
+    """The decision values of the unlabelled rows, class by class, on a common scale.
+
+    The scale is the margin: every hyperplane is in the form in which a score of 1 is where a label of its
+    class stops to cost anything, and the features of all problems are the same.
+    """
+    planes = np.array([result.coef for result in results], dtype=float)
+    return np.asarray(results[0].problem.U @ planes.T + [result.intercept for result in results])
+
+
+def summarize_classes(fit: OneVsRest, method: str) -> Summary:
+    """One row per class, beside the number of rows that the highest score of plain SVMs would give it."""
+    plain = tuple(solve(result.problem, "svm") for result in fit.results)
+    counts = np.bincount(class_scores(plain).argmax(axis=1), minlength=len(plain))
+    rows = [
+        ClassRow.of(str(label), result, int(count))
+        for label, result, count in zip(fit.classes.tolist(), fit.results, counts, strict=True)
+    ]
+    return Summary(tuple(rows), tuple(fit.warnings(method)))
