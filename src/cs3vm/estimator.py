@@ -76,8 +76,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The most landmarks that represent the kernel. Default: as many as it takes to be exact, and 300 beyond
         ``exact_kernel_limit`` rows. Fewer than it takes make another kernel: the summary says so.
     exact_kernel_limit
-        The most rows for which the kernel is exact, with 16·N² bytes of memory at most. Beyond it memory is
-        8·N·n_components bytes and the rows themselves.
+        The most rows for which the kernel is exact, with about 50·N² bytes of memory. Beyond it memory is
+        8·N·n_components bytes besides the rows themselves.
 
     Attributes
     ----------

@@ -28,7 +28,8 @@ KernelFunction = Callable[[FloatArray, FloatArray], ArrayLike]
 TOLERANCE = 1e-10
 #: A larger remainder of ``k(x, y) / √(k(x, x)·k(y, y))`` is no rounding: the kernel is indefinite.
 PSD_TOLERANCE = 1e-8
-#: Rows up to which the exact map is used by default: the kernel matrix then takes 72 MB.
+#: Rows up to which the exact map is used by default: working memory is about
+#: 50·N² bytes, so 0.45 GB.
 EXACT_LIMIT = 3000
 #: Landmarks beyond that limit by default.
 N_COMPONENTS = 300
@@ -70,6 +71,13 @@ class Kernel:
         if self.name == "poly":
             return np.asarray((self.gamma * np.einsum("ij,ij->i", A, A) + self.coef0) ** self.degree)
         return np.ones(len(A))
+
+    def scores(self, X: FloatArray, landmarks: FloatArray, coefficients: FloatArray) -> FloatArray:
+        """``Σ aᵢ k(pᵢ, x)`` of each row, block by block; one column for each column of coefficients."""
+        values = np.empty((len(X), *coefficients.shape[1:]))
+        for part in blocks(len(X), len(landmarks)):
+            values[part] = self(X[part], landmarks) @ coefficients
+        return values
 
     def __str__(self) -> str:
         if self.name == "poly":
@@ -133,10 +141,9 @@ class KernelMap:
 
     def scores(self, X: FloatArray, coefficients: FloatArray) -> FloatArray:
         """``Σ aᵢ k(pᵢ, x)`` of scaled rows; a matrix of coefficients has a column for each function."""
-        values = np.empty((len(X), *coefficients.shape[1:]))
-        for part in blocks(len(X), self.rank):
-            values[part] = self.similarities(X[part]) @ coefficients
-        return values
+        if self.kernel.name == "precomputed":
+            return self.similarities(X) @ coefficients
+        return self.kernel.scores(X, self.landmarks, coefficients)
 
     def describe(self) -> dict[str, Any]:
         """Plain values and a text for results, reports and files."""

@@ -16,18 +16,27 @@ from ._files import write_atomically
 from .encoding import Column, Encoding
 from .exceptions import ModelFileError
 from .intercept import FloatArray
+from .kernels import Kernel
+from .scaling import Scaling
 
 if TYPE_CHECKING:
     from .estimator import CS3VMClassifier
 
 FORMAT = "cs3vm-model"
-#: Raised whenever an older version of the package could misread a file.
-VERSION = 1
+#: Raised whenever an older version of the package could misread a file. 2 has kernels; models without one
+#: are still written as 1, so that older versions of the package can read them.
+VERSION, LINEAR_VERSION = 2, 1
+#: Kernels that a file can hold: a function is code, and a matrix belongs to the fitted rows alone.
+KERNELS = ("rbf", "laplacian", "poly")
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What is needed to classify new rows of a table, and what is known about the fit."""
+    """What is needed to classify new rows of a table, and what is known about the fit.
+
+    With a kernel, ``coef`` belongs to the landmarks instead of the features. They are all that scores need,
+    so a file has rank·(features + 1) numbers and no kernel matrix.
+    """
 
     label: str  #: the column that was learnt
     positive: str
@@ -36,15 +45,20 @@ class Model:
     encoding: Encoding
     coef: FloatArray  #: in the units of the encoded features; a score above 0 means positive
     intercept: float
-    shift: FloatArray  #: the scaling of the fit, kept for the record
+    shift: FloatArray  #: the scaling of the fit: for kernels, otherwise kept for the record
     factor: FloatArray
     result: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     library: str = ""
+    kernel: Kernel | None = None  #: None: linear
+    landmarks: FloatArray | None = None  #: in scaled units
 
     def scores(self, X: FloatArray) -> FloatArray:
-        """``coef·x + intercept`` of encoded rows."""
-        return np.asarray(X @ self.coef + self.intercept)
+        """``coef·x + intercept`` of encoded rows, or its kernel form."""
+        if self.kernel is None or self.landmarks is None:
+            return np.asarray(X @ self.coef + self.intercept)
+        scaled = Scaling(self.shift, self.factor).transform(X)
+        return np.asarray(self.kernel.scores(scaled, self.landmarks, self.coef) + self.intercept)
 
     def labels(self, scores: FloatArray) -> Any:
         """The class of each score; a row on the plane is positive."""
@@ -57,14 +71,19 @@ def make_model(clf: CS3VMClassifier, encoding: Encoding, label: str, settings: d
 
     negative = next(c for c in clf.classes_.tolist() if c != clf.pos_label_)
     direction = 1.0 if clf.pos_label_ == clf.classes_[1] else -1.0
-    result = clf.result_
+    result, mapped = clf.result_, clf.kernel_map_
+    if mapped is not None and mapped.kernel.name not in KERNELS:
+        raise ModelFileError(
+            f"a model with a {mapped.kernel.name} kernel cannot be written to a model file, which holds no "
+            f"code: use one of {', '.join(KERNELS)}, or keep the classifier itself with pickle or joblib"
+        )
     return Model(
         label=label,
         positive=str(clf.pos_label_),
         negative=str(negative),
         n_positive=float(clf.n_positive_),
         encoding=encoding,
-        coef=direction * clf.coef_[0],
+        coef=direction * (clf.coef_ if mapped is None else clf.dual_coef_)[0],
         intercept=float(direction * clf.intercept_[0]),
         shift=clf.scaling_.shift,
         factor=clf.scaling_.factor,
@@ -78,9 +97,12 @@ def make_model(clf: CS3VMClassifier, encoding: Encoding, label: str, settings: d
             "labelled": result.problem.n,
             "unlabelled": result.problem.m,
             "seconds": round(result.seconds, 3),
+            **({} if mapped is None else {"kernel": mapped.describe()}),
         },
         settings=settings,
         library=__version__,
+        kernel=None if mapped is None else mapped.kernel,
+        landmarks=None if mapped is None else mapped.landmarks,
     )
 
 
@@ -99,9 +121,12 @@ def save_model(model: Model, path: Path) -> None:
         "result": model.result,
         "settings": model.settings,
     }
+    if model.kernel is not None and model.landmarks is not None:
+        parameters = {name: getattr(model.kernel, name) for name in ("name", "gamma", "degree", "coef0")}
+        body["kernel"] = {**parameters, "landmarks": model.landmarks.tolist()}
     document = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": LINEAR_VERSION if model.kernel is None else VERSION,
         "library": model.library,
         "checksum": _checksum(body),
         "model": body,
@@ -130,7 +155,7 @@ def load_model(path: Path) -> Model:
             f"{path.name} was changed or damaged after it was written (its checksum does not fit): use the "
             "original file, or fit the model again"
         )
-    _check(body, _MODEL, path.name, "model")
+    _check(body, _MODEL if version == LINEAR_VERSION else _MODEL | _KERNEL, path.name, "model")
     return _build(body, document["library"], path.name)
 
 
@@ -172,7 +197,10 @@ def _build(body: dict[str, Any], library: str, name: str) -> Model:
     columns = tuple(Column(c["name"], c["kind"], tuple(c["categories"]), c["fill"]) for c in body["columns"])
     encoding, scaling = Encoding(columns), body["scaling"]
     number = len(encoding.feature_names)
-    lengths = {len(body["coef"]), len(scaling["shift"]), len(scaling["factor"]), len(body["features"])}
+    kernel, landmarks = _kernel(body.get("kernel"), len(body["coef"]), number, name)
+    lengths = {len(scaling["shift"]), len(scaling["factor"]), len(body["features"])}
+    if kernel is None:
+        lengths.add(len(body["coef"]))
     if lengths != {number} or body["features"] != encoding.feature_names:
         raise ModelFileError(f"{name} contradicts itself: its weights do not fit its {number} features")
     if body["positive"] == body["negative"]:
@@ -190,7 +218,24 @@ def _build(body: dict[str, Any], library: str, name: str) -> Model:
         body["result"],
         body["settings"],
         library,
+        kernel,
+        landmarks,
     )
+
+
+def _kernel(
+    given: dict[str, Any] | None, n_coef: int, n_features: int, name: str
+) -> tuple[Kernel | None, FloatArray | None]:
+    if given is None:
+        return None, None
+    rows = given["landmarks"]
+    if len(rows) != n_coef or any(len(row) != n_features for row in rows):
+        raise ModelFileError(
+            f"{name} contradicts itself: its {len(rows)} landmarks do not fit its {n_coef} coefficients and "
+            f"{n_features} features"
+        )
+    kernel = Kernel(given["name"], float(given["gamma"]), given["degree"], float(given["coef0"]))
+    return kernel, np.array(rows, dtype=float).reshape(n_coef, n_features)
 
 
 # -- the schema: a test per field, and messages that name the field --------------------------------------
@@ -260,6 +305,17 @@ _MODEL: dict[str, Test] = {
     "scaling": _record({"shift": _list_of(_number), "factor": _list_of(_number)}),
     "result": _mapping,
     "settings": _mapping,
+}
+_KERNEL: dict[str, Test] = {
+    "kernel": _record(
+        {
+            "name": lambda name: name in KERNELS,
+            "gamma": lambda value: _number(value) and value > 0,
+            "degree": lambda value: _number(value) and isinstance(value, int) and value >= 0,
+            "coef0": _number,
+            "landmarks": _list_of(_list_of(_number)),
+        }
+    )
 }
 
 

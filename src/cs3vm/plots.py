@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from .intercept import FloatArray
 from .problem import Problem
@@ -137,7 +138,13 @@ def weights(
     top
         At most this many are shown; the title says so.
     """
-    w = _plane(getattr(result_or_clf, "result_", result_or_clf))
+    result = getattr(result_or_clf, "result_", result_or_clf)
+    w = _plane(result)
+    if "kernel" in result.extras:
+        raise ValueError(
+            f"there are no weights of features to draw: the {result.extras['kernel']['text']}, and a kernel "
+            "compares whole rows. Draw score_histogram or projection instead, or fit with kernel='linear'"
+        )
     ax = _axes(ax)
     if feature_names is None:
         feature_names = getattr(result_or_clf, "feature_names_in_", [f"x{i}" for i in range(len(w))])
@@ -264,15 +271,19 @@ def _labelled_points(
 
 def _principal_axes(problem: Problem, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Two directions of largest variance, their shares of it, and the mean; positives to the right."""
-    n = problem.n + problem.m
+    n, k = problem.n + problem.m, min(2, problem.d)
     centre = (problem.X.sum(axis=0) + problem.U.sum(axis=0)) / n
     second_moment = (problem.X.T @ problem.X + problem.U.T @ problem.U) / n
-    values, vectors = np.linalg.eigh(second_moment - np.outer(centre, centre))
+    covariance = second_moment - np.outer(centre, centre)
+    last = [
+        problem.d - k,
+        problem.d - 1,
+    ]  # a kernel has thousands of features: all vectors would take minutes
+    values, vectors = eigh(covariance, subset_by_index=last)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     axes, share = np.zeros((problem.d, 2)), np.zeros(2)
-    k = min(2, problem.d)
-    axes[:, :k] = vectors[:, :k] * np.where(w @ vectors[:, :k] < 0, -1.0, 1.0)
-    share[:k] = values[:k] / (values.sum() or 1.0)
+    axes[:, :k] = vectors * np.where(w @ vectors < 0, -1.0, 1.0)
+    share[:k] = values / (float(np.trace(covariance)) or 1.0)
     return axes, share, centre
 
 

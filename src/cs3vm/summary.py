@@ -153,7 +153,15 @@ def notes_on(result: Result, method: str) -> list[str]:
     if np.all(y == y[0]):
         sign = "positive" if y[0] > 0 else "negative"
         notes.append(f"all labels are of one class (the {sign} one): only the total speaks for the other")
-    return notes
+    return [*notes, *kernel_note(result)]
+
+
+def kernel_note(result: Result) -> list[str]:
+    """What an approximated kernel means for all that is said about the answer; nothing if it is exact."""
+    kernel = result.extras.get("kernel")
+    if kernel is None or kernel["exact"]:
+        return []
+    return [f"{kernel['text']}: objective, bound and proof are those of the approximated kernel"]
 
 
 def warnings_about(result: Result, method: str) -> list[str]:

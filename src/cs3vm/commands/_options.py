@@ -24,6 +24,15 @@ class Standardize(StrEnum):
     NONE = "none"
 
 
+class Kernels(StrEnum):
+    """The kernels by their names on the command line."""
+
+    LINEAR = "linear"
+    RBF = "rbf"
+    LAPLACIAN = "laplacian"
+    POLY = "poly"
+
+
 class Impute(StrEnum):
     """The ways to fill in missing values."""
 
@@ -39,6 +48,15 @@ def _positive(value: float) -> float:
 def _share(value: float | None) -> float | None:
     if value is not None and not 0 <= value <= 1:
         raise typer.BadParameter(f"{value:g} is not between 0 and 1; for a number of rows use --n-positive")
+    return value
+
+
+def _gamma(value: str) -> str:
+    if value not in ("scale", "auto"):
+        try:
+            _positive(float(value))
+        except ValueError as error:
+            raise typer.BadParameter(f"{value!r} is not scale, auto or a positive number") from error
     return value
 
 
@@ -146,6 +164,26 @@ CountPenalty = Annotated[
 SideMargin = Annotated[
     float,
     typer.Option(min=0, help="Above 0, no row may lie on the plane; see the docs.", rich_help_panel=SEARCH),
+]
+Kernel = Annotated[
+    Kernels,
+    typer.Option(help="rbf and laplacian also find classes that no plane separates.", rich_help_panel=SEARCH),
+]
+Gamma = Annotated[
+    str,
+    typer.Option(
+        callback=_gamma, help="Of the kernel: a number, scale or auto; see the docs.", rich_help_panel=SEARCH
+    ),
+]
+Degree = Annotated[int, typer.Option(min=0, help="Of the kernel poly.", rich_help_panel=SEARCH)]
+Coef0 = Annotated[float, typer.Option("--coef0", help="Of the kernel poly.", rich_help_panel=SEARCH)]
+Components = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="The most landmarks of a kernel. Default: exact up to 3000 rows, 300 landmarks beyond.",
+        rich_help_panel=SEARCH,
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the random numbers.", rich_help_panel=SEARCH)]
 OutDir = Annotated[

@@ -41,6 +41,11 @@ def compare(
     C: opt.PriceOfSlack = 1.0,
     count_penalty: opt.CountPenalty = 1.0,
     side_margin: opt.SideMargin = 0.0,
+    kernel: opt.Kernel = opt.Kernels.LINEAR,
+    gamma: opt.Gamma = "scale",
+    degree: opt.Degree = 3,
+    coef0: opt.Coef0 = 0.0,
+    components: opt.Components = None,
     seed: opt.Seed = 0,
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
@@ -56,7 +61,21 @@ def compare(
     names = [name.strip() for name in methods.split(",") if name.strip()]
     for name in names:
         get_method(name)
-    settings = Settings("svm", solver, time_limit, standardize.value, C, count_penalty, side_margin, seed)
+    settings = Settings(
+        "svm",
+        solver,
+        time_limit,
+        standardize.value,
+        C,
+        count_penalty,
+        side_margin,
+        seed,
+        kernel.value,
+        gamma,
+        degree,
+        coef0,
+        components,
+    )
     settings.check()
     data = load(
         Question(

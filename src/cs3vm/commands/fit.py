@@ -15,6 +15,7 @@ import typer
 from .._files import check_outputs, write_atomically
 from ..exceptions import MissingPackageError
 from ..result import Callback, Status
+from ..summary import kernel_note
 from . import _options as opt
 from ._common import CtrlC, command_line, tell
 
@@ -59,6 +60,11 @@ class Settings:
     count_penalty: float
     side_margin: float
     seed: int
+    kernel: str = "linear"
+    gamma: str = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    n_components: int | None = None
 
     def check(self) -> None:
         """Refuse unknown names before anything is read."""
@@ -82,6 +88,11 @@ class Settings:
             pos_label=positive,
             random_state=self.seed,
             options={"side_margin": self.side_margin, "callback": callback},
+            kernel=self.kernel,
+            gamma=self.gamma if self.gamma in ("scale", "auto") else float(self.gamma),
+            degree=self.degree,
+            coef0=self.coef0,
+            n_components=self.n_components,
         )
 
 
@@ -113,6 +124,11 @@ def fit(
     C: opt.PriceOfSlack = 1.0,
     count_penalty: opt.CountPenalty = 1.0,
     side_margin: opt.SideMargin = 0.0,
+    kernel: opt.Kernel = opt.Kernels.LINEAR,
+    gamma: opt.Gamma = "scale",
+    degree: opt.Degree = 3,
+    coef0: opt.Coef0 = 0.0,
+    components: opt.Components = None,
     seed: opt.Seed = 0,
     out_dir: opt.OutDir = None,
     out_prefix: opt.OutPrefix = None,
@@ -128,7 +144,21 @@ def fit(
     """
     from ._data import Question, load
 
-    settings = Settings(method, solver, time_limit, standardize.value, C, count_penalty, side_margin, seed)
+    settings = Settings(
+        method,
+        solver,
+        time_limit,
+        standardize.value,
+        C,
+        count_penalty,
+        side_margin,
+        seed,
+        kernel.value,
+        gamma,
+        degree,
+        coef0,
+        components,
+    )
     settings.check()
     outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)
     _check_report(outputs)
@@ -278,6 +308,7 @@ def _summary(answer: Answer, data: Data, outputs: Outputs, label: str) -> dict[s
         "lower_bound": result.lower_bound,
         "gap": result.gap,
         "seconds": round(result.seconds, 3),
+        "kernel": result.extras.get("kernel", {"kernel": "linear", "exact": True}),
         "features": data.encoding.feature_names,
         "notes": [*data.notes, *answer.notes, *answer.warnings],
         "files": written,
@@ -293,11 +324,17 @@ def _print(clf: CS3VMClassifier, data: Data, outputs: Outputs, label: str) -> No
     )
     typer.echo(str(clf.summary()).split("\n! ")[0])
     typer.echo(f"\n{in_words(clf)}")
+    if clf.kernel_map_ is not None:
+        typer.echo(f"The {clf.kernel_map_}.")
     typer.echo("Written: " + ", ".join(str(path) for path in outputs.paths))
 
 
 def in_words(clf: CS3VMClassifier) -> str:
-    """What is proven about the answer."""
+    """What is proven about the answer, and for which kernel."""
+    return " ".join([_proven(clf), *(f"Note: {note}." for note in kernel_note(clf.result_))])
+
+
+def _proven(clf: CS3VMClassifier) -> str:
     result = clf.result_
     if clf.method in ("svm", "top_tau"):
         return f"{clf.method} does not search for the best plane; see --method."

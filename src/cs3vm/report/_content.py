@@ -17,7 +17,7 @@ from ..intercept import FloatArray
 from ..plots import format_number
 from ..result import Result, Status
 from ..solve import solve
-from ..summary import BASELINES, notes_on
+from ..summary import BASELINES, kernel_note, notes_on
 from ._figures import draw_figures
 
 MAX_SEPARATING = 5  # features named in the warning
@@ -58,21 +58,21 @@ def content(clf: Any, X: Any, y: Any, names: Names, warnings: Sequence[str]) -> 
     answers = {name: solve(problem, name) for name in BASELINES if problem.m and name != method}
     answers[method] = result
     naive = answers.get("svm", result)
-    signs = _signs(clf, y)
-    notes = [
-        *warnings,
-        *notes_on(result, method),
-        *separating(_labelled_rows(X, signs), signs[signs != 0], names),
-    ]
+    signs, mapped = _signs(clf, y), clf.kernel_map_
+    notes = [*warnings, *notes_on(result, method)]
+    if clf.kernel != "precomputed":  # its columns are no features
+        notes += separating(_labelled_rows(X, signs), signs[signs != 0], names)
     return {
         "facts": facts(result, signs),
         "rows": [_row(name, answer, naive, own=name == method) for name, answer in answers.items()],
         "tau_width": _percent_of(problem.n_positive, problem.total_weight),
         "moves": moves(result, naive),
         "certificate": certificate(result, method),
+        "certified": [_sentence(note) for note in kernel_note(result)],
         "warnings": [_sentence(note) for note in dict.fromkeys(notes)],
         "figures": draw_figures(result, naive, names.features, (names.positive, names.negative)),
-        "weights": weight_rows(clf, names),
+        "weights": weight_rows(clf, names) if mapped is None else [],
+        "kernel": None if mapped is None else mapped.describe(),
         "n_weights": problem.d,
         "settings": {k: repr(v) for k, v in sorted(clf.get_params(deep=False).items())},
         "versions": versions(),

@@ -46,16 +46,17 @@ STYLE = {
 def draw_figures(
     result: Result, naive: Result, feature_names: Sequence[str], names: tuple[str, str]
 ) -> dict[str, str]:
-    """Data addresses of the four figures, by name."""
+    """Data addresses of the figures, by name; a kernel has no weights to draw."""
 
     def projection(ax: Any) -> Any:
         return plots.projection(result, ax, naive=naive, names=names, max_points=MAX_POINTS)
 
     n_bars = min(20, result.problem.d)
     figures: dict[str, tuple[Callable[[Any], Any], float]] = {
-        "weights": (lambda ax: plots.weights(result, feature_names, ax), 1.0 + 0.22 * n_bars),
-        "convergence": (lambda ax: plots.convergence(result, ax), 3.6),
+        "convergence": (lambda ax: plots.convergence(result, ax), 3.6)
     }
+    if "kernel" not in result.extras:
+        figures["weights"] = (lambda ax: plots.weights(result, feature_names, ax)), 1.0 + 0.22 * n_bars
     if result.problem.m:
         figures["histogram"] = (lambda ax: plots.score_histogram(result, ax, names=names)), 4.5
         figures["projection"] = projection, 4.8
