@@ -33,7 +33,7 @@ def test_a_model_file_scores_as_the_classifier(tmp_path, kernel, positive):
     save_model(make_model(clf, ENCODING, "inside", {}), tmp_path / "m.json")
     model = load_model(tmp_path / "m.json")
     new, sign = rows(9, d=2), 1 if positive else -1
-    np.testing.assert_array_equal(model.scores(new), sign * clf.decision_function(new))
+    np.testing.assert_allclose(model.scores(new), sign * clf.decision_function(new), rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(model.labels(model.scores(new)), clf.predict(new).astype(str))
     save_model(model, tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()

@@ -35,8 +35,8 @@ EXACT_LIMIT = 3000
 N_COMPONENTS = 300
 #: Landmarks are chosen from a random sample of this many rows, or ten times their number.
 SAMPLE_ROWS = 3000
-#: Numbers in one block of kernel values: 32 MB.
-BLOCK = 4_000_000
+#: Kernel values in one block: 4 MB, which stay in the cache.
+BLOCK = 500_000
 
 
 @dataclass(frozen=True, eq=False)

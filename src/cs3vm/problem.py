@@ -226,7 +226,9 @@ def _matrix(value: Any, name: str) -> FloatArray:
         raise InvalidProblemError(f"{name} must be a table of numbers: {error}") from error
     if array.ndim != 2:
         raise InvalidProblemError(f"{name} must have two dimensions (rows, columns), got {array.ndim}")
-    bad = ~np.isfinite(array)
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = bool(np.isfinite(array.sum()))  # needs no memory, unlike a look at each value
+    bad = np.zeros(0, dtype=bool) if finite else ~np.isfinite(array)
     if bad.any():
         row, column = (int(i[0]) for i in np.nonzero(bad))
         raise InvalidProblemError(
