@@ -91,7 +91,7 @@ def tampered(path, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.update(version=3, library="9.9"), r"newer version of cs3vm \(9\.9\).*--upgrade"),
+        (lambda d: d.update(version=9, library="9.9"), r"newer version of cs3vm \(9\.9\).*--upgrade"),
         (lambda d: d.update(version=True), "no valid format version"),
         (lambda d: d.update(format="other"), "not a model of cs3vm"),
         (lambda d: d.update(more=1), "unknown field 'more'"),

@@ -47,6 +47,10 @@ FIT_EPILOG = f"""
 
 `cs3vm fit people.parquet --label cash --positive-rate 0.42 --features age,income --time-limit 60 --json`
 
+`cs3vm fit people.csv --label pays --total cash=800 --total card=950 --total phone=250` has three classes
+
+`cs3vm fit people.csv --label pays --totals totals.csv` reads them from the columns class and total
+
 {EXIT_CODES}
 """
 

@@ -21,11 +21,12 @@ from .scaling import Scaling
 
 if TYPE_CHECKING:
     from .estimator import CS3VMClassifier
+    from .result import Result
 
 FORMAT = "cs3vm-model"
-#: Raised whenever an older version of the package could misread a file. 2 has kernels; models without one
-#: are still written as 1, so that older versions of the package can read them.
-VERSION, LINEAR_VERSION = 2, 1
+#: Raised whenever an older version of the package could misread a file. 2 has kernels, 3 several classes;
+#: a model is written as the least that holds it, so that older versions of the package can read it.
+LINEAR_VERSION, KERNEL_VERSION, VERSION = 1, 2, 3
 #: Kernels that a file can hold: a function is code, and a matrix belongs to the fitted rows alone.
 KERNELS = ("rbf", "laplacian", "poly")
 
@@ -35,7 +36,8 @@ class Model:
     """What is needed to classify new rows of a table, and what is known about the fit.
 
     With a kernel, ``coef`` belongs to the landmarks instead of the features. They are all that scores need,
-    so a file has rank·(features + 1) numbers and no kernel matrix.
+    so a file has rank·(features + 1) numbers and no kernel matrix. With several ``classes``, ``coef`` has a
+    row and ``intercept`` a value for each, and no class is the positive one.
     """
 
     label: str  #: the column that was learnt
@@ -44,7 +46,7 @@ class Model:
     n_positive: float
     encoding: Encoding
     coef: FloatArray  #: in the units of the encoded features; a score above 0 means positive
-    intercept: float
+    intercept: float | FloatArray
     shift: FloatArray  #: the scaling of the fit: for kernels, otherwise kept for the record
     factor: FloatArray
     result: dict[str, Any] = field(default_factory=dict)
@@ -52,16 +54,20 @@ class Model:
     library: str = ""
     kernel: Kernel | None = None  #: None: linear
     landmarks: FloatArray | None = None  #: in scaled units
+    classes: tuple[str, ...] = ()  #: if there are more than two
+    totals: tuple[float, ...] = ()
 
     def scores(self, X: FloatArray) -> FloatArray:
-        """``coef·x + intercept`` of encoded rows, or its kernel form."""
+        """``coef·x + intercept`` of encoded rows, or its kernel form; of several classes a column each."""
         if self.kernel is None or self.landmarks is None:
-            return np.asarray(X @ self.coef + self.intercept)
+            return np.asarray(X @ self.coef.T + self.intercept)
         scaled = Scaling(self.shift, self.factor).transform(X)
-        return np.asarray(self.kernel.scores(scaled, self.landmarks, self.coef) + self.intercept)
+        return np.asarray(self.kernel.scores(scaled, self.landmarks, self.coef.T) + self.intercept)
 
     def labels(self, scores: FloatArray) -> Any:
-        """The class of each score; a row on the plane is positive."""
+        """The class of each score; a row on the plane is positive. Of several classes the highest counts."""
+        if self.classes:
+            return np.array(self.classes, dtype=object)[scores.argmax(axis=1)]
         return np.where(scores >= 0, self.positive, self.negative).astype(object)
 
 
@@ -69,9 +75,7 @@ def make_model(clf: CS3VMClassifier, encoding: Encoding, label: str, settings: d
     """The model of a fitted classifier, with its weights turned towards the positive class."""
     from . import __version__
 
-    negative = next(c for c in clf.classes_.tolist() if c != clf.pos_label_)
-    direction = 1.0 if clf.pos_label_ == clf.classes_[1] else -1.0
-    result, mapped = clf.result_, clf.kernel_map_
+    mapped = clf.kernel_map_
     if mapped is not None and mapped.kernel.name not in KERNELS:
         raise ModelFileError(
             f"a model with a {mapped.kernel.name} kernel cannot be written to a model file, which holds no "
@@ -79,44 +83,71 @@ def make_model(clf: CS3VMClassifier, encoding: Encoding, label: str, settings: d
         )
     return Model(
         label=label,
-        positive=str(clf.pos_label_),
-        negative=str(negative),
-        n_positive=float(clf.n_positive_),
         encoding=encoding,
-        coef=direction * (clf.coef_ if mapped is None else clf.dual_coef_)[0],
-        intercept=float(direction * clf.intercept_[0]),
         shift=clf.scaling_.shift,
         factor=clf.scaling_.factor,
-        result={
-            "status": result.status.value,
-            "objective": result.objective,
-            "lower_bound": result.lower_bound,
-            "gap": result.gap,
-            "count": result.count,
-            "on_plane": result.on_plane,
-            "labelled": result.problem.n,
-            "unlabelled": result.problem.m,
-            "seconds": round(result.seconds, 3),
-            **({} if mapped is None else {"kernel": mapped.describe()}),
-        },
         settings=settings,
         library=__version__,
         kernel=None if mapped is None else mapped.kernel,
         landmarks=None if mapped is None else mapped.landmarks,
+        **(_several_fields(clf) if len(clf.classes_) > 2 else _two_fields(clf)),
     )
+
+
+def _two_fields(clf: CS3VMClassifier) -> dict[str, Any]:
+    direction = 1.0 if clf.pos_label_ == clf.classes_[1] else -1.0
+    return {
+        "positive": str(clf.pos_label_),
+        "negative": str(next(c for c in clf.classes_.tolist() if c != clf.pos_label_)),
+        "n_positive": float(clf.n_positive_),
+        "coef": direction * (clf.coef_ if clf.kernel_map_ is None else clf.dual_coef_)[0],
+        "intercept": float(direction * clf.intercept_[0]),
+        "result": _facts(clf.result_),
+    }
+
+
+def _several_fields(clf: CS3VMClassifier) -> dict[str, Any]:
+    names = tuple(map(str, clf.classes_.tolist()))
+    return {
+        "positive": "",
+        "negative": "",
+        "n_positive": 0.0,
+        "coef": clf.coef_ if clf.kernel_map_ is None else clf.dual_coef_,
+        "intercept": clf.intercept_,
+        "classes": names,
+        "totals": tuple(map(float, clf.n_positive_.values())),
+        "result": {name: _facts(result) for name, result in zip(names, clf.result_.values(), strict=True)},
+    }
+
+
+def _facts(result: Result) -> dict[str, Any]:
+    """What is known about the fit of one hyperplane."""
+    kernel = result.extras.get("kernel")
+    return {
+        "status": result.status.value,
+        "objective": result.objective,
+        "lower_bound": result.lower_bound,
+        "gap": result.gap,
+        "count": result.count,
+        "on_plane": result.on_plane,
+        "labelled": result.problem.n,
+        "unlabelled": result.problem.m,
+        "seconds": round(result.seconds, 3),
+        **({} if kernel is None else {"kernel": kernel}),
+    }
 
 
 def save_model(model: Model, path: Path) -> None:
     """Write a model to a file in one step."""
+    two = {"positive": model.positive, "negative": model.negative, "n_positive": model.n_positive}
+    several = {"classes": list(model.classes), "totals": list(model.totals), "kernel": None}
     body = {
         "label": model.label,
-        "positive": model.positive,
-        "negative": model.negative,
-        "n_positive": model.n_positive,
+        **(several if model.classes else two),
         "columns": [asdict(column) for column in model.encoding.columns],
         "features": model.encoding.feature_names,
         "coef": model.coef.tolist(),
-        "intercept": model.intercept,
+        "intercept": np.asarray(model.intercept).tolist(),
         "scaling": {"shift": model.shift.tolist(), "factor": model.factor.tolist()},
         "result": model.result,
         "settings": model.settings,
@@ -124,9 +155,10 @@ def save_model(model: Model, path: Path) -> None:
     if model.kernel is not None and model.landmarks is not None:
         parameters = {name: getattr(model.kernel, name) for name in ("name", "gamma", "degree", "coef0")}
         body["kernel"] = {**parameters, "landmarks": model.landmarks.tolist()}
+    two_version = LINEAR_VERSION if model.kernel is None else KERNEL_VERSION
     document = {
         "format": FORMAT,
-        "version": LINEAR_VERSION if model.kernel is None else VERSION,
+        "version": VERSION if model.classes else two_version,
         "library": model.library,
         "checksum": _checksum(body),
         "model": body,
@@ -155,7 +187,7 @@ def load_model(path: Path) -> Model:
             f"{path.name} was changed or damaged after it was written (its checksum does not fit): use the "
             "original file, or fit the model again"
         )
-    _check(body, _MODEL if version == LINEAR_VERSION else _MODEL | _KERNEL, path.name, "model")
+    _check(body, _SCHEMAS[version], path.name, "model")
     return _build(body, document["library"], path.name)
 
 
@@ -197,22 +229,25 @@ def _build(body: dict[str, Any], library: str, name: str) -> Model:
     columns = tuple(Column(c["name"], c["kind"], tuple(c["categories"]), c["fill"]) for c in body["columns"])
     encoding, scaling = Encoding(columns), body["scaling"]
     number = len(encoding.feature_names)
-    kernel, landmarks = _kernel(body.get("kernel"), len(body["coef"]), number, name)
+    planes = body["coef"] if "classes" in body else [body["coef"]]
+    if "classes" in body:
+        _check_classes(body, name)
+    kernel, landmarks = _kernel(body.get("kernel"), len(planes[0]), number, name)
     lengths = {len(scaling["shift"]), len(scaling["factor"]), len(body["features"])}
     if kernel is None:
-        lengths.add(len(body["coef"]))
+        lengths.add(len(planes[0]))
     if lengths != {number} or body["features"] != encoding.feature_names:
         raise ModelFileError(f"{name} contradicts itself: its weights do not fit its {number} features")
-    if body["positive"] == body["negative"]:
+    if "positive" in body and body["positive"] == body["negative"]:
         raise ModelFileError(f"{name} contradicts itself: both classes are {body['positive']!r}")
     return Model(
         body["label"],
-        body["positive"],
-        body["negative"],
-        float(body["n_positive"]),
+        body.get("positive", ""),
+        body.get("negative", ""),
+        float(body.get("n_positive", 0.0)),
         encoding,
         np.array(body["coef"], dtype=float),
-        float(body["intercept"]),
+        np.array(body["intercept"], dtype=float) if "classes" in body else float(body["intercept"]),
         np.array(scaling["shift"], dtype=float),
         np.array(scaling["factor"], dtype=float),
         body["result"],
@@ -220,7 +255,18 @@ def _build(body: dict[str, Any], library: str, name: str) -> Model:
         library,
         kernel,
         landmarks,
+        tuple(body.get("classes", ())),
+        tuple(map(float, body.get("totals", ()))),
     )
+
+
+def _check_classes(body: dict[str, Any], name: str) -> None:
+    """Refuse a model of several classes whose lists do not fit each other."""
+    names = body["classes"]
+    lengths = {len(names), len(body["totals"]), len(body["coef"]), len(body["intercept"])}
+    widths = {len(plane) for plane in body["coef"]}
+    if len(names) < 3 or len(set(names)) < len(names) or len(lengths) > 1 or len(widths) > 1:
+        raise ModelFileError(f"{name} contradicts itself: its {len(names)} classes do not fit its weights")
 
 
 def _kernel(
@@ -306,17 +352,24 @@ _MODEL: dict[str, Test] = {
     "result": _mapping,
     "settings": _mapping,
 }
-_KERNEL: dict[str, Test] = {
-    "kernel": _record(
-        {
-            "name": lambda name: name in KERNELS,
-            "gamma": lambda value: _number(value) and value > 0,
-            "degree": lambda value: _number(value) and isinstance(value, int) and value >= 0,
-            "coef0": _number,
-            "landmarks": _list_of(_list_of(_number)),
-        }
-    )
+_a_kernel = _record(
+    {
+        "name": lambda name: name in KERNELS,
+        "gamma": lambda value: _number(value) and value > 0,
+        "degree": lambda value: _number(value) and isinstance(value, int) and value >= 0,
+        "coef0": _number,
+        "landmarks": _list_of(_list_of(_number)),
+    }
+)
+_SEVERAL = {name: test for name, test in _MODEL.items() if name not in ("positive", "negative", "n_positive")}
+_SEVERAL |= {
+    "classes": _list_of(_text),
+    "totals": _list_of(_MODEL["n_positive"]),
+    "coef": _list_of(_list_of(_number)),
+    "intercept": _list_of(_number),
+    "kernel": lambda value: value is None or _a_kernel(value),
 }
+_SCHEMAS = {LINEAR_VERSION: _MODEL, KERNEL_VERSION: _MODEL | {"kernel": _a_kernel}, VERSION: _SEVERAL}
 
 
 def _check(data: dict[str, Any], schema: dict[str, Test], name: str, place: str) -> None:

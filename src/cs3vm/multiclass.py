@@ -103,10 +103,15 @@ def class_scores(results: tuple[Result, ...]) -> FloatArray:
     return np.asarray(results[0].problem.U @ planes.T + [result.intercept for result in results])
 
 
+def plain_machines(fit: OneVsRest) -> tuple[Result, ...]:
+    """The SVMs of all classes, which know no totals."""
+    return tuple(solve(result.problem, "svm") for result in fit.results)
+
+
 def summarize_classes(fit: OneVsRest, method: str) -> Summary:
     """One row per class, beside the number of rows that the highest score of plain SVMs would give it."""
-    plain = tuple(solve(result.problem, "svm") for result in fit.results)
-    counts = np.bincount(class_scores(plain).argmax(axis=1), minlength=len(plain))
+    highest = class_scores(plain_machines(fit)).argmax(axis=1)
+    counts = np.bincount(highest, minlength=len(fit.results))
     rows = [
         ClassRow.of(str(label), result, int(count))
         for label, result, count in zip(fit.classes.tolist(), fit.results, counts, strict=True)

@@ -16,6 +16,7 @@ from ..encoding import Encoding, learn_encoding, missing_count
 from ..exceptions import TableError
 from ..intercept import FloatArray
 from ..tables import Table, read_table, suggestion
+from ._totals import check_totals
 
 _LOOKS_LIKE_ID = re.compile(r"(^|[_ ])(id|key|nr|no|number|index)$", re.IGNORECASE)
 
@@ -35,19 +36,17 @@ class Question:
     exclude: Sequence[str] = ()
     categorical: Sequence[str] = ()
     impute: bool = False
+    totals: dict[str, int] | None = None  #: of several classes
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class Rows:
     """A table made ready for the classifier."""
 
     table: Table
     encoding: Encoding
     X: FloatArray
     y: NDArray[Any]  #: the label of each row as text, None where it has none
-    positive: str
-    negative: str
-    n_positive: int
     notes: tuple[str, ...]
 
     @property
@@ -56,7 +55,45 @@ class Data:
         return np.array([value is not None for value in self.y.tolist()])
 
 
-def load(question: Question) -> Data:
+@dataclass(frozen=True, eq=False)
+class Data(Rows):
+    """A table with two classes and the total of one of them."""
+
+    positive: str
+    negative: str
+    n_positive: int
+
+    @property
+    def classes(self) -> list[str]:
+        """Both classes, sorted."""
+        return sorted([self.negative, self.positive])
+
+    @property
+    def known(self) -> int:
+        """What the classifier is told about the rows without label."""
+        return self.n_positive
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralData(Rows):
+    """A table with more than two classes and a total for each."""
+
+    totals: dict[str, int]
+    positive: None = None  #: no class is the positive one
+    negative: None = None
+
+    @property
+    def classes(self) -> list[str]:
+        """All classes, sorted."""
+        return sorted(self.totals)
+
+    @property
+    def known(self) -> dict[str, int]:
+        """What the classifier is told about the rows without label."""
+        return self.totals
+
+
+def load(question: Question) -> Data | SeveralData:
     """Read the table and check everything that can be checked before the search."""
     _check_totals(question)
     table = read_table(question.path, _text_columns(question), [question.id] if question.id else [])
@@ -65,15 +102,28 @@ def load(question: Question) -> Data:
         table.require(question.id, "column for --id:")
     names, notes = _feature_names(table, question)
     y = _labels(table, question.label)
-    positive, negative = _classes(table, question, y)
-    n_positive = _total(question, y, positive)
+    if question.totals is not None:
+        check_totals(table, question.label, y, question.totals)
+    two = None if question.totals is not None and len(question.totals) > 2 else _two(table, question, y)
     categorical = table.split_names(question.categorical, "--categorical")
     encoding = learn_encoding(table, names, categorical=categorical, impute=question.impute)
     gaps = missing_count(table, names) if question.impute else 0
     if gaps:
         notes.append(f"{gaps} missing values were filled in by the median or the most frequent value")
-    X = encoding.transform(table)
-    return Data(table, encoding, X, y, positive, negative, n_positive, (*table.notes, *notes))
+    rows = (table, encoding, encoding.transform(table), y, (*table.notes, *notes))
+    return SeveralData(*rows, dict(question.totals or {})) if two is None else Data(*rows, *two)
+
+
+def _two(table: Table, question: Question, y: NDArray[Any]) -> tuple[str, str, int]:
+    """The positive class, the negative one, and the total of the positive one."""
+    if question.totals is None:
+        positive, negative = _classes(table, question, y)
+        return positive, negative, _total(question, y, positive)
+    names = sorted(question.totals)
+    positive = question.positive or names[-1]
+    if positive not in names:
+        raise TableError(f"--positive is {positive!r}, which has no total" + suggestion(positive, names))
+    return positive, next(name for name in names if name != positive), question.totals[positive]
 
 
 def _text_columns(question: Question) -> list[str]:
@@ -87,6 +137,7 @@ def _check_totals(question: Question) -> None:
         "--n-positive": question.n_positive,
         "--positive-rate": question.positive_rate,
         "--total-positive": question.total_positive,
+        "--total or --totals": question.totals,
     }
     named = [option for option, value in given.items() if value is not None]
     if len(named) > 1:
@@ -94,8 +145,11 @@ def _check_totals(question: Question) -> None:
     if not named:
         raise TableError(
             "the total is missing: give --n-positive (how many of the rows without label are positive), "
-            "--positive-rate (their share) or --total-positive (in the whole table); it is never guessed"
+            "--positive-rate (their share) or --total-positive (in the whole table), or --total for each of "
+            "several classes; it is never guessed"
         )
+    if question.totals is not None and len(question.totals) > 2 and question.positive is not None:
+        raise TableError("--positive names one of two classes, but there are more totals: leave it out")
 
 
 def _feature_names(table: Table, question: Question) -> tuple[list[str], list[str]]:
@@ -165,7 +219,8 @@ def _too_many_values(table: Table, label: str, values: list[str], y: NDArray[Any
     more = ", ..." if len(values) > 6 else ""
     return TableError(
         f"column {label!r} of {table.path.name} has {len(values)} different values: {shown}{more}. Two are "
-        f"needed, and empty cells where the label is not known. The rarest, {rare!r}, is in "
+        "needed, and empty cells where the label is not known; with a total for each class (--total) there "
+        f"may be more. The rarest, {rare!r}, is in "
         f"{table.rows(np.flatnonzero(y == rare))} ({table.convention}): correct, merge or empty those cells"
     )
 

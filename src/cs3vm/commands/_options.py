@@ -71,7 +71,7 @@ TableFile = Annotated[
 Label = Annotated[
     str,
     typer.Option(
-        help="The column to learn: two values, and empty cells in the rows to be classified.",
+        help="The column to learn: two values, more with --total, and empty cells in rows to be classified.",
         rich_help_panel=DATA,
     ),
 ]
@@ -96,6 +96,17 @@ TotalPositive = Annotated[
     typer.Option(
         min=0, help="Instead: the positives in the whole table, labelled rows included.", rich_help_panel=DATA
     ),
+]
+Totals = Annotated[
+    Path | None,
+    typer.Option(
+        help="Of several classes: a table with the columns class and total, for the rows *without* label.",
+        rich_help_panel=DATA,
+    ),
+]
+Total = Annotated[
+    list[str] | None,
+    typer.Option(help="Instead, once for each class: class=number, such as yes=120.", rich_help_panel=DATA),
 ]
 Id = Annotated[
     str | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -17,11 +18,12 @@ from ..exceptions import MissingPackageError
 from ..result import Callback, Status
 from ..summary import kernel_note
 from . import _options as opt
+from . import _several as several
 from ._common import CtrlC, command_line, tell
 
 if TYPE_CHECKING:
     from ..estimator import CS3VMClassifier
-    from ._data import Data
+    from ._data import Data, SeveralData
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Settings:
         get_method(self.method)
         get_solver(self.solver)
 
-    def classifier(self, positive: str, callback: Callback | None = None) -> CS3VMClassifier:
+    def classifier(self, positive: str | None, callback: Callback | None = None) -> CS3VMClassifier:
         """The classifier that they describe."""
         from ..estimator import CS3VMClassifier
 
@@ -112,6 +114,8 @@ def fit(
     n_positive: opt.NPositive = None,
     positive_rate: opt.PositiveRate = None,
     total_positive: opt.TotalPositive = None,
+    totals: opt.Totals = None,
+    total: opt.Total = None,
     id_: opt.Id = None,
     features: opt.Features = None,
     exclude: opt.Exclude = None,
@@ -137,12 +141,13 @@ def fit(
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Classify the rows without label, so that as many are positive as is known.
+    """Classify the rows without label, so that as many are positive as is known, or of each class.
 
     Writes people.labels.csv (given label, predicted label, score, whether the row lies on the plane),
     people.model.json (for cs3vm predict) and people.report.html (to look at). Given labels are kept.
     """
     from ._data import Question, load
+    from ._totals import read_totals
 
     settings = Settings(
         method,
@@ -175,9 +180,10 @@ def fit(
             exclude or (),
             categorical or (),
             impute is not None,
+            read_totals(totals, total),
         )
     )
-    check_outputs(outputs.paths, force=force, inputs=[table])
+    check_outputs(outputs.paths, force=force, inputs=[table, *([totals] if totals else [])])
     tell(data.notes, quiet=quiet)
     answer = search(data, settings, quiet=quiet or as_json)
     tell([*answer.notes, *answer.warnings], quiet=quiet)
@@ -190,7 +196,7 @@ def fit(
         _print(answer.clf, data, outputs, label)
 
 
-def search(data: Data, settings: Settings, *, quiet: bool) -> Answer:
+def search(data: Data | SeveralData, settings: Settings, *, quiet: bool) -> Answer:
     """Fit with a live line; Ctrl-C ends the search and keeps the best answer."""
     from ..progress import ProgressLine
     from ..summary import CS3VMWarning
@@ -211,18 +217,19 @@ def search(data: Data, settings: Settings, *, quiet: bool) -> Answer:
             )
             clf = settings.classifier(data.positive).set_params(method="top_tau")
             _fit(clf, data)
-    if clf.result_.status is Status.INTERRUPTED:
+    results = clf.result_.values() if len(clf.classes_) > 2 else [clf.result_]
+    if any(result.status is Status.INTERRUPTED for result in results):
         notes.append("stopped by Ctrl-C: this is the best answer found until then")
     about = [str(warning.message) for warning in caught if issubclass(warning.category, CS3VMWarning)]
     words = "options={'side_margin': 0.1}", "--side-margin 0.1"  # from Python's words to the command's
     return Answer(clf, notes, [text.replace(*words) for text in about])
 
 
-def _fit(clf: CS3VMClassifier, data: Data) -> None:
+def _fit(clf: CS3VMClassifier, data: Data | SeveralData) -> None:
     import pandas as pd
 
-    y = pd.Series(pd.Categorical(data.y, categories=sorted([data.negative, data.positive])))
-    clf.fit(data.X, y, n_positive=data.n_positive)
+    y = pd.Series(pd.Categorical(data.y, categories=data.classes))
+    clf.fit(data.X, y, n_positive=data.known)
 
 
 # -- writing -----------------------------------------------------------------------------------------
@@ -236,7 +243,12 @@ def _check_report(outputs: Outputs) -> None:
 
 
 def _write(
-    clf: CS3VMClassifier, data: Data, outputs: Outputs, label: str, id_: str | None, settings: Settings
+    clf: CS3VMClassifier,
+    data: Data | SeveralData,
+    outputs: Outputs,
+    label: str,
+    id_: str | None,
+    settings: Settings,
 ) -> None:
     import numpy as np
 
@@ -244,29 +256,27 @@ def _write(
     from ..tables import write_csv
 
     model = make_model(clf, data.encoding, label, asdict(settings))
-    on_plane = np.zeros(len(data.y), dtype=int)
-    result = clf.result_
-    on_plane[~data.labelled] = result.problem.on_plane(np.asarray(result.coef), result.intercept)
     columns = {
-        **identifiers(data.table, id_),
         "given": data.y,
         "predicted": clf.transduction_,
-        "score": model.scores(data.X),
-        "on_plane": on_plane,
+        **several.score_columns(model, model.scores(data.X)),
     }
-    write_csv(columns, outputs.labels)
+    if not model.classes:
+        on_plane, result = np.zeros(len(data.y), dtype=int), clf.result_
+        on_plane[~data.labelled] = result.problem.on_plane(np.asarray(result.coef), result.intercept)
+        columns["on_plane"] = on_plane
+    write_csv({**identifiers(data.table, id_, columns), **columns}, outputs.labels)
     save_model(model, outputs.model)
 
 
-def identifiers(table: Any, id_: str | None) -> dict[str, Any]:
+def identifiers(table: Any, id_: str | None, taken: Iterable[str]) -> dict[str, Any]:
     """The first column of the output: the identifiers, or the numbers of the rows in the file."""
     if id_ is None:
         return {"row": table.frame.index.to_numpy() + 1 + table.header_rows}
-    taken = ("given", "predicted", "score", "on_plane")
     return {"id" if id_ in taken else id_: table.frame[id_].to_numpy()}
 
 
-def _write_report(answer: Answer, data: Data, path: Path, label: str, command: str) -> None:
+def _write_report(answer: Answer, data: Data | SeveralData, path: Path, label: str, command: str) -> None:
     from ..report import make_report
 
     html = make_report(
@@ -275,8 +285,8 @@ def _write_report(answer: Answer, data: Data, path: Path, label: str, command: s
         data.y,
         feature_names=data.encoding.feature_names,
         label_name=label,
-        positive_name=data.positive,
-        negative_name=data.negative,
+        positive_name=data.positive or "",
+        negative_name=data.negative or "",
         source=data.table.path.name,
         command=command,
         warnings=(*data.notes, *answer.notes),
@@ -285,42 +295,49 @@ def _write_report(answer: Answer, data: Data, path: Path, label: str, command: s
 
 
 # -- printing ----------------------------------------------------------------------------------------
-def _summary(answer: Answer, data: Data, outputs: Outputs, label: str) -> dict[str, Any]:
+def _summary(answer: Answer, data: Data | SeveralData, outputs: Outputs, label: str) -> dict[str, Any]:
     from .. import __version__
 
-    result = answer.clf.result_
+    clf = answer.clf
     written = {name: str(path) for name, path in asdict(outputs).items() if path is not None}
     return {
         "cs3vm": __version__,
         "table": str(data.table.path),
         "rows": len(data.table),
-        "labelled": result.problem.n,
-        "unlabelled": result.problem.m,
         "label": label,
-        "positive": data.positive,
-        "negative": data.negative,
-        "n_positive": data.n_positive,
-        "count": int(result.count),
-        "on_plane": result.on_plane,
-        "method": answer.clf.method,
-        "status": result.status.value,
-        "objective": result.objective,
-        "lower_bound": result.lower_bound,
-        "gap": result.gap,
-        "seconds": round(result.seconds, 3),
-        "kernel": result.extras.get("kernel", {"kernel": "linear", "exact": True}),
+        "method": clf.method,
+        **(_about(clf, data) if data.positive is not None else several.summary_fields(clf, data)),
+        "kernel": {"kernel": "linear", "exact": True}
+        if clf.kernel_map_ is None
+        else clf.kernel_map_.describe(),
         "features": data.encoding.feature_names,
         "notes": [*data.notes, *answer.notes, *answer.warnings],
         "files": written,
     }
 
 
-def _print(clf: CS3VMClassifier, data: Data, outputs: Outputs, label: str) -> None:
-    problem = clf.result_.problem
+def _about(clf: CS3VMClassifier, data: Data) -> dict[str, Any]:
+    """What the machine-readable summary says about two classes."""
+    result = clf.result_
+    return {
+        "labelled": result.problem.n,
+        "unlabelled": result.problem.m,
+        "positive": data.positive,
+        "negative": data.negative,
+        "n_positive": data.n_positive,
+        "count": int(result.count),
+        "on_plane": result.on_plane,
+        "status": result.status.value,
+        "objective": result.objective,
+        "lower_bound": result.lower_bound,
+        "gap": result.gap,
+        "seconds": round(result.seconds, 3),
+    }
+
+
+def _print(clf: CS3VMClassifier, data: Data | SeveralData, outputs: Outputs, label: str) -> None:
     typer.echo(
-        f"{data.table.path.name}: {problem.m} rows without label, {data.n_positive} of them known to be "
-        f"{label}={data.positive}; {problem.n} rows with label, {int((problem.y > 0).sum())} of them "
-        f"{data.positive}\n"
+        (_headline(clf, data, label) if data.positive is not None else several.headline(data, label)) + "\n"
     )
     typer.echo(str(clf.summary()).split("\n! ")[0])
     typer.echo(f"\n{in_words(clf)}")
@@ -329,8 +346,20 @@ def _print(clf: CS3VMClassifier, data: Data, outputs: Outputs, label: str) -> No
     typer.echo("Written: " + ", ".join(str(path) for path in outputs.paths))
 
 
+def _headline(clf: CS3VMClassifier, data: Data, label: str) -> str:
+    """What was known before the fit."""
+    problem = clf.result_.problem
+    return (
+        f"{data.table.path.name}: {problem.m} rows without label, {data.n_positive} of them known to be "
+        f"{label}={data.positive}; {problem.n} rows with label, {int((problem.y > 0).sum())} of them "
+        f"{data.positive}"
+    )
+
+
 def in_words(clf: CS3VMClassifier) -> str:
     """What is proven about the answer, and for which kernel."""
+    if len(clf.classes_) > 2:
+        return several.in_words(clf)
     return " ".join([_proven(clf), *(f"Note: {note}." for note in kernel_note(clf.result_))])
 
 

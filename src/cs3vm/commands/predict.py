@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .._files import check_outputs
 from . import _options as opt
 from ._common import tell
+
+if TYPE_CHECKING:
+    from ..modelfile import Model
 
 
 def predict(
@@ -30,10 +33,13 @@ def predict(
 ) -> None:
     """Classify the rows of a table by the side of the plane they lie on; on the plane is positive.
 
+    Of several classes, each with its own plane, the highest score decides.
+
     The total is not used: it belongs to the rows that were fitted. Their labels are in people.labels.csv.
     """
     from ..modelfile import load_model
     from ..tables import read_table, write_csv
+    from ._several import class_counts, score_columns
     from .fit import identifiers
 
     fitted = load_model(model)
@@ -43,14 +49,26 @@ def predict(
     if id_ is not None:
         rows.require(id_, "column for --id:")
     scores = fitted.scores(fitted.encoding.transform(rows, allow_unseen=allow_unseen))
+    labels = fitted.labels(scores)
     check_outputs([out], force=force, inputs=[table, model])
     tell(rows.notes, quiet=quiet)
-    labels = fitted.labels(scores)
-    write_csv({**identifiers(rows, id_), "predicted": labels, "score": scores}, out)
-    count = int((scores >= 0).sum())
+    columns = {"predicted": labels, **score_columns(fitted, scores)}
+    write_csv({**identifiers(rows, id_, ("given", "on_plane", *columns)), **columns}, out)
+    counts = class_counts(labels, fitted.classes or (fitted.positive,))
     if as_json:
-        summary = {"rows": len(rows), "positive": fitted.positive, "count": count, "file": str(out)}
-        typer.echo(json.dumps(summary, ensure_ascii=False))
+        typer.echo(json.dumps(_summary(fitted, counts, len(rows), out), ensure_ascii=False))
     elif not quiet:
-        typer.echo(f"{count} of {len(rows)} rows are predicted to be {fitted.label}={fitted.positive}")
+        for name, count in counts.items():
+            typer.echo(f"{count} of {len(rows)} rows are predicted to be {fitted.label}={name}")
         typer.echo(f"Written: {out}")
+
+
+def _summary(fitted: Model, counts: dict[str, int], n_rows: int, out: Path) -> dict[str, Any]:
+    if fitted.classes:
+        return {"rows": n_rows, "counts": counts, "file": str(out)}
+    return {
+        "rows": n_rows,
+        "positive": fitted.positive,
+        "count": counts[fitted.positive],
+        "file": str(out),
+    }

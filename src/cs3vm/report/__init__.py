@@ -9,6 +9,7 @@ from typing import Any
 
 from ..exceptions import InvalidProblemError, MissingPackageError
 from ._content import Names, content
+from ._several import content_of_classes
 
 #: What a report needs besides the package itself.
 PACKAGES = ("jinja2", "matplotlib")
@@ -21,8 +22,8 @@ def make_report(
     *,
     feature_names: Sequence[str],
     label_name: str,
-    positive_name: str,
-    negative_name: str,
+    positive_name: str = "",
+    negative_name: str = "",
     source: str,
     command: str,
     warnings: Sequence[str] = (),
@@ -41,7 +42,7 @@ def make_report(
     feature_names
         One name per column of ``X``.
     label_name, positive_name, negative_name
-        What the label and its two classes are called.
+        What the label and its two classes are called; several classes have the names in ``clf.classes_``.
     source
         Where the data come from, such as the name of a file.
     command
@@ -61,8 +62,11 @@ def make_report(
         positive=_text(positive_name),
         negative=_text(negative_name),
     )
-    fields = content(clf, X, y, names, [_text(w) for w in warnings])
-    return str(_template().render(fields, names=names, source=_text(source), command=_text(command)))
+    notes = [_text(w) for w in warnings]
+    several = len(clf.classes_) > 2
+    fields = content_of_classes(clf, y, names, notes) if several else content(clf, X, y, names, notes)
+    template = _template("several.html.jinja" if several else "report.html.jinja")
+    return str(template.render(fields, names=names, source=_text(source), command=_text(command)))
 
 
 def _check_packages() -> None:
@@ -79,10 +83,13 @@ def _text(value: Any) -> str:
     return str(value).encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
-def _template() -> Any:
+def _template(name: str) -> Any:
     from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(files(__name__).joinpath("report.html.jinja").read_text("utf-8"))
+    folder = files(__name__)
+    environment.globals["style"] = Markup(folder.joinpath("style.css").read_text("utf-8"))
+    return environment.from_string(folder.joinpath(name).read_text("utf-8"))

@@ -68,8 +68,8 @@ def content(clf: Any, X: Any, y: Any, names: Names, warnings: Sequence[str]) -> 
         "tau_width": _percent_of(problem.n_positive, problem.total_weight),
         "moves": moves(result, naive),
         "certificate": certificate(result, method),
-        "certified": [_sentence(note) for note in kernel_note(result)],
-        "warnings": [_sentence(note) for note in dict.fromkeys(notes)],
+        "certified": [sentence(note) for note in kernel_note(result)],
+        "warnings": [sentence(note) for note in dict.fromkeys(notes)],
         "figures": draw_figures(result, naive, names.features, (names.positive, names.negative)),
         "weights": weight_rows(clf, names) if mapped is None else [],
         "kernel": None if mapped is None else mapped.describe(),
@@ -193,8 +193,8 @@ def weight_rows(clf: Any, names: Names) -> list[dict[str, str]]:
     return [
         {
             "name": names.features[j],
-            "scaled": _signed(w[j]),
-            "original": _signed(original[j]),
+            "scaled": signed(w[j]),
+            "original": signed(original[j]),
             "side": "" if w[j] == 0 else names.positive if w[j] > 0 else names.negative,
             "kind": "pos" if w[j] > 0 else "neg",
         }
@@ -242,7 +242,8 @@ def _percent_of(part: float, whole: float) -> float:
     return round(100 * part / whole, 2) if whole else 0.0
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
+    """A weight with its sign."""
     return f"{value:+.3g}".replace("-", "\N{MINUS SIGN}")
 
 
@@ -251,6 +252,7 @@ def _range(values: FloatArray) -> str:
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
-def _sentence(note: str) -> str:
+def sentence(note: str) -> str:
+    """A note with a capital and a full stop."""
     note = note.strip()
     return note[:1].upper() + note[1:] + ("" if note.endswith((".", "!", "?")) else ".")
