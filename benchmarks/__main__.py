@@ -78,6 +78,35 @@ def scaling(max_rows: int = 2_000_000, out: Path | None = None) -> None:
 
 
 @app.command()
+def kernels(
+    data: Data = "../shared/pmlb",
+    max_n: int = 150,
+    seeds: int = 1,
+    time_limit: float = 60.0,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """How many of the smaller instances are proven optimal with an exact RBF or Laplacian kernel."""
+    from benchmarks import kernels as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "kernels.csv", max_n, seeds, time_limit, jobs)
+
+
+@app.command()
+def kernels_scaling(
+    rows: int = 1_000_000,
+    landmarks: int = 300,
+    methods: Annotated[str, typer.Option(help="Which methods, separated by commas.")] = "direct",
+    out: Path | None = None,
+) -> None:
+    """Time and peak memory of a fit with landmarks, from rows to labels."""
+    from benchmarks import kernels as bench
+
+    bench.run_large(out or RESULTS / "kernels_scaling.csv", rows, landmarks, methods.split(","))
+
+
+@app.command()
 def accuracy(
     data: Data = "../shared/pmlb",
     max_n: Annotated[int | None, typer.Option(help="Leave out larger datasets.")] = None,

@@ -285,6 +285,13 @@ def test_beyond_the_limit_the_kernel_is_approximated():
     assert clf.result_.extras["kernel"]["exact"] is False
 
 
+def test_where_the_engine_could_not_even_start_the_heuristic_answers(monkeypatch):
+    monkeypatch.setattr("cs3vm.methods.auto.MAX_ROTATION", 1.0)
+    result = fit("rbf").result_
+    assert result.n_nodes == 0
+    assert result.objective >= result.lower_bound > 0
+
+
 # -- the estimator's contract --------------------------------------------------------------------------------
 def test_only_the_linear_kernel_has_coef():
     X, y, total = rings()

@@ -23,8 +23,8 @@ from .intercept import FloatArray
 
 KernelFunction = Callable[[FloatArray, FloatArray], ArrayLike]
 
-#: A row is represented exactly when at most this part of its ``k(x, x)`` is missing. The kernel matrices of
-#: real data have a gap around it; a smaller value takes in rows whose features are mostly rounding.
+#: A row is represented exactly when at most this part of its ``k(x, x)`` is missing. A smaller value
+#: takes in pivots that are mostly rounding; see the page on kernels for the measurement.
 TOLERANCE = 1e-10
 #: A larger remainder of ``k(x, y) / √(k(x, x)·k(y, y))`` is no rounding: the kernel is indefinite.
 PSD_TOLERANCE = 1e-8
@@ -297,8 +297,9 @@ class _Source:
         """Landmarks by randomly pivoted Cholesky on a random sample.
 
         Each is drawn in proportion to what the earlier ones leave of the rows' ``k(x, x)``. (Measured on five
-        sets and two kernels: 5 % less is lost than with uniform draws; the largest remainder each time, as in
-        the exact map, loses 60 % more; k-means centres are better for "rbf", worse for "laplacian".)
+        sets and two kernels: a little less is lost than with uniform draws; the largest remainder each time,
+        as in the exact map, loses half as much again; k-means centres are better for "rbf", worse for
+        "laplacian".)
         """
         n = len(self.rows)
         sample = np.sort(rng.choice(n, min(n, max(SAMPLE_ROWS, 10 * number)), replace=False))

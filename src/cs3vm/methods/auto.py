@@ -15,6 +15,9 @@ from .direct import direct
 HEURISTIC_SHARE = 0.25
 #: With more unlabelled rows a proof is out of reach: most of the time goes to the heuristic.
 PROOF_ROWS, LARGE_HEURISTIC_SHARE = 2000, 0.75
+#: The engine first rotates all rows, in about rows·d² steps and with several copies of them. Beyond so many
+#: (a million rows with a kernel's 300 landmarks have 9e10) that alone takes minutes: the heuristic answers.
+MAX_ROTATION = 1e10
 
 
 def auto(
@@ -41,6 +44,8 @@ def auto(
     )
     spent = time.perf_counter() - began
     if quick.status is Status.INTERRUPTED or quick.is_optimal:
+        return quick
+    if solver == "auto" and (problem.n + problem.m) * problem.d**2 > MAX_ROTATION:
         return quick
 
     def shifted(point: TracePoint) -> None:
