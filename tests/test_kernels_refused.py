@@ -86,3 +86,9 @@ def test_errors_of_functions(function, message):
 def test_errors_of_parameters(parameters):
     with pytest.raises(ValueError, match=next(iter(parameters))):
         fit(parameters.pop("kernel", "rbf"), "top_tau", **parameters)
+
+
+@pytest.mark.parametrize("limit", [3000, 0])
+def test_a_polynomial_that_overflows_is_refused(limit):
+    with pytest.raises(InvalidProblemError, match="values beyond 1e308: lower degree or gamma"):
+        fit("poly", "top_tau", degree=500, gamma=10.0, coef0=1.0, exact_kernel_limit=limit)

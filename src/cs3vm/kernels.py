@@ -58,7 +58,7 @@ class Kernel:
         if self.function is not None:
             return _called(self.function, A, B)
         if self.name == "poly":
-            return np.asarray((self.gamma * (A @ B.T) + self.coef0) ** self.degree)
+            return self._power(A @ B.T)
         values = cdist(A, B, "sqeuclidean" if self.name == "rbf" else "cityblock")
         values *= -self.gamma
         return np.asarray(np.exp(values, out=values))
@@ -69,8 +69,17 @@ class Kernel:
             parts = [np.diagonal(self(A[i : i + 64], A[i : i + 64])) for i in range(0, len(A), 64)]
             return np.concatenate(parts)
         if self.name == "poly":
-            return np.asarray((self.gamma * np.einsum("ij,ij->i", A, A) + self.coef0) ** self.degree)
+            return self._power(np.einsum("ij,ij->i", A, A))
         return np.ones(len(A))
+
+    def _power(self, products: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            values = (self.gamma * products + self.coef0) ** self.degree
+        if not np.isfinite(values).all():
+            raise InvalidProblemError(
+                f"the kernel {self} has values beyond 1e308: lower degree or gamma, or standardize the rows"
+            )
+        return np.asarray(values)
 
     def scores(self, X: FloatArray, landmarks: FloatArray, coefficients: FloatArray) -> FloatArray:
         """``Σ aᵢ k(pᵢ, x)`` of each row, block by block; one column for each column of coefficients."""
