@@ -139,6 +139,24 @@ def optimum(
 
 
 @app.command()
+def criteria(
+    data: Data = "../shared/pmlb",
+    max_n: int = 300,
+    seeds: Annotated[int, typer.Option(help="Number of seeds of the samples.")] = 2,
+    first_seed: Annotated[int, typer.Option(help="100 for those on which the default was chosen.")] = 0,
+    time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 0.4,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """What the criteria of CS3VMSearch choose, beside fixed parameters and the best choice in hindsight."""
+    from benchmarks import criteria as bench
+
+    os.environ["CS3VM_DATA"] = data
+    samples = range(first_seed, first_seed + seeds)
+    bench.run(out or RESULTS / "criteria.csv", max_n, samples, time_limit, jobs)
+
+
+@app.command()
 def assignment(rows: int = 1_000_000, classes: int = 10, out: Path | None = None) -> None:
     """Labels that meet all totals at once: seconds, memory, and the certificate."""
     from benchmarks import assignment as bench

@@ -11,6 +11,7 @@ from .verify import verify
 
 __all__ = [
     "CS3VMClassifier",
+    "CS3VMSearch",
     "LabeledKFold",
     "Problem",
     "Result",
@@ -21,7 +22,11 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-_LAZY = {"CS3VMClassifier": "estimator", "LabeledKFold": "model_selection"}  # these load scikit-learn
+_LAZY = {  # these load scikit-learn
+    "CS3VMClassifier": "estimator",
+    "CS3VMSearch": "search",
+    "LabeledKFold": "model_selection",
+}
 
 
 def __getattr__(name: str) -> Any:
