@@ -1,18 +1,22 @@
-"""Brute force: the optimum over all labelings of the unlabelled rows, by an independent QP solver."""
+"""Brute force: the optimum over all labelings of the unlabelled rows, by an independent QP or LP solver."""
 
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import clarabel
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linprog
 
 from cs3vm import Problem
 
 
 def svm_with_sides(problem: Problem, side: np.ndarray) -> float:
     """The SVM value with every row of non-zero ``side`` held there; infinite if that is impossible."""
+    if problem.norm != "l2":
+        return linear_svm_with_sides(problem, side)
     n, d = problem.n, problem.d
     held = np.flatnonzero(side)
     s = side[held][:, None].astype(float)
@@ -40,6 +44,29 @@ def svm_with_sides(problem: Problem, side: np.ndarray) -> float:
     return float(solution.obj_val)
 
 
+def linear_svm_with_sides(problem: Problem, side: np.ndarray) -> float:
+    """The same for ‖w‖₁ or ‖w‖_∞, with w = p - q: variables p, q, b, ξ and the largest weight."""
+    n, d = problem.n, problem.d
+    held = np.flatnonzero(side)
+    s, y = side[held][:, None].astype(float), problem.y[:, None]
+    rows = [
+        np.hstack([-y * problem.X, y * problem.X, -y, -np.eye(n), np.zeros((n, 1))]),
+        np.hstack([-s * problem.U[held], s * problem.U[held], -s, np.zeros((len(held), n + 1))]),
+        np.hstack([np.eye(d), np.eye(d), np.zeros((d, n + 1)), -np.ones((d, 1))]),
+    ]
+    right = np.r_[-np.ones(n), np.full(len(held), -problem.side_margin), np.zeros(d)]
+    l1 = problem.norm == "l1"
+    cost = np.r_[np.full(2 * d, float(l1)), 0.0, problem.C, float(not l1)]
+    limits = [(0, None)] * (2 * d) + [(None, None)] + [(0, None)] * (n + 1)
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    found = linprog(cost, np.vstack(rows), right, bounds=limits, method="highs-ds", options=tight)
+    if found.status == 2:
+        return np.inf
+    if found.status != 0:
+        raise ArithmeticError(f"the oracle's LP ended with {found.message}")
+    return float(found.fun)
+
+
 def brute_force(problem: Problem) -> float:
     """The optimum of the problem. Labelings are visited by increasing miscount and cut by what is known."""
     choices = [(0, 1) if s == 0 else ((1,) if s > 0 else (0,)) for s in problem.side]
@@ -54,7 +81,7 @@ def brute_force(problem: Problem) -> float:
     return best
 
 
-def random_problem(rng: np.random.Generator, m: int | None = None, **options: float) -> Problem:
+def random_problem(rng: np.random.Generator, m: int | None = None, **options: Any) -> Problem:
     """A tiny instance, often a degenerate one: grids, duplicates, constant columns, one class, weights."""
     m = int(rng.integers(3, 9)) if m is None else m
     n, d = int(rng.integers(1, 7)), int(rng.integers(1, 4))

@@ -186,7 +186,7 @@ def test_paper_big_m_passes_the_methods_own_m(monkeypatch):
         passed.append(big_m)
         return get_solver("scip")(problem, big_m=big_m, **options)
 
-    monkeypatch.setattr(_run, "get_solver", lambda name: spy)
+    monkeypatch.setattr(_run, "get_solver", lambda name, norm: spy)
     result = solve(blobs(1), "ircm", solver="scip", big_m="paper", time_limit=30)
     assert result.status is Status.FEASIBLE
     assert passed == [step.big_m for step in result.iterations]

@@ -16,7 +16,7 @@ from .result import Iteration, Result, Status, TracePoint
 
 FORMAT = "cs3vm-result"
 VERSION = 1
-_PROBLEM = ("X", "y", "U", "n_positive", "weights", "side", "C", "count_penalty", "side_margin")
+_PROBLEM = ("X", "y", "U", "n_positive", "weights", "side", "C", "count_penalty", "side_margin", "norm")
 _FLOATS = ("value", "bound", "objective", "seconds")
 
 

@@ -4,7 +4,8 @@ r"""The convex core: an SVM in which some unlabelled rows are held on a side.
           \quad\text{s.t.}\quad \sigma_j(w^\top u_j+b)\ge\varepsilon
 
 With no held row this is P1. Solved by a primal-dual interior-point method whose linear system has only
-d+1 unknowns; any multipliers it ends with give a lower bound that holds in floating point.
+d+1 unknowns, or, with ‖w‖₁ or ‖w‖_∞ instead of ½‖w‖², as a linear programme; any multipliers give a lower
+bound that holds in floating point.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .intercept import FloatArray
+from .linear import linear_svm
 from .problem import Problem
 from .result import Result, Status, answer
 
@@ -38,10 +40,11 @@ def solve_convex(problem: Problem, side: NDArray[np.int8] | None = None) -> Conv
     Held rows enter lazily: most of them are never active.
     """
     side = problem.side if side is None else side
+    core = _interior_point if problem.norm == "l2" else linear_svm
     held = np.flatnonzero(side)
     rows = np.zeros(0, dtype=np.intp)
     for _ in range(30):
-        w, b, alpha, beta = _interior_point(problem, rows, side)
+        w, b, alpha, beta = core(problem, rows, side)
         signed = side[held] * problem.scores(w, b)[held] - problem.side_margin
         scale = 1.0 + float(np.abs(signed).max(initial=0.0))
         violated = held[signed < -1e-9 * scale]
@@ -69,26 +72,38 @@ def first_answer(problem: Problem, svm: ConvexSolution) -> Result | None:
 
 
 def dual_bound(problem: Problem, alpha: FloatArray, beta: FloatArray, upper: float) -> float:
-    """A lower bound on ``½‖w‖² + Σ Cᵢ·hinge`` over the held sides, valid in floating point.
+    """A lower bound on :meth:`Problem.svm_value` over the held sides, valid in floating point.
 
-    ``alpha`` are multipliers of the labelled rows, ``beta`` those of held rows, signed by their side.
-    ``D = Σα + εΣ|β| - ½‖Σ c x‖² - B·|Σ c| - r`` is valid where the value is at most ``upper``: B bounds
-    ``|b|`` there and r the rounding. The smaller of D and ``upper`` is therefore valid everywhere.
+    ``alpha`` are multipliers of the labelled rows, ``beta`` those of held rows, signed by their side. With
+    ``v = Σ c x`` the bound ``D = Σα + εΣ|β| - price*(v) - B·|Σ c| - r`` is valid where the value is at most
+    ``upper``: B bounds ``|b|`` there and r the rounding. The smaller of D and ``upper`` is valid everywhere.
     """
     alpha = np.clip(alpha, 0.0, problem.C)
     support = np.flatnonzero(beta)
     labelled, held = alpha * problem.y, beta[support]
-    w = labelled @ problem.X + held @ problem.U[support]
+    v = labelled @ problem.X + held @ problem.U[support]
     linear = float(alpha.sum()) + problem.side_margin * float(np.abs(held).sum())
     imbalance = abs(float(labelled.sum() + held.sum()))
     B = problem.intercept_bound(upper)
-    norms = np.linalg.norm(problem.X, axis=1), np.linalg.norm(problem.U[support], axis=1)
+    norms = problem.dual_norms(problem.X), problem.dual_norms(problem.U[support])
     mass = float(alpha.sum() + np.abs(held).sum())
-    reach = float(alpha @ norms[0] + np.abs(held) @ norms[1])
-    size = float(np.sqrt(w @ w))
+    spread = float(alpha @ norms[0] + np.abs(held) @ norms[1])
+    conjugate, slope, size = _conjugate(problem, v, upper)
     p = (int(np.count_nonzero(alpha)) + len(support) + problem.d + 4) * UNIT_ROUNDOFF
-    rounding = p / (1.0 - p) * (linear + size * size + size * reach + B * mass)
-    return min(linear - 0.5 * size * size - B * imbalance - rounding, upper)
+    rounding = p / (1.0 - p) * (linear + slope * (size + spread) + B * mass)
+    return min(linear - conjugate - B * imbalance - rounding, upper)
+
+
+def _conjugate(problem: Problem, v: FloatArray, upper: float) -> tuple[float, float, float]:
+    """``price*(v) = max v·w - price(w)`` where the price is at most ``upper``, its slope, and ‖v‖*.
+
+    It is ½‖v‖² for ½‖w‖², and for ‖w‖ itself nothing as long as ‖v‖* ≤ 1.
+    """
+    size = float(problem.dual_norms(v[None, :])[0])
+    if problem.norm == "l2":
+        return 0.5 * size * size, size, size
+    longest = problem.reach(upper)
+    return longest * max(0.0, size - 1.0), longest, size
 
 
 def _interior_point(

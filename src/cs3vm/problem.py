@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import norms
 from .exceptions import InvalidProblemError
 from .intercept import FloatArray, HingeSum, Intercept, best_intercept
+from .norms import NORMS, Norm
 
 #: A point is on the plane when ``|w·u + b|`` is at most this times ``1 + max|w·u + b|``.
 PLANE_TOLERANCE = 1e-7
@@ -31,7 +33,8 @@ class Problem:
 
     With ε = 0 a point on the hyperplane counts on either side, as in the paper. The paper's models are
     this one with different fields: P1 has no ``U``; P3 has unit weights; P4 has centroids in ``U`` and
-    cluster sizes in ``weights``; P5 and P6 have fixed ``side``.
+    cluster sizes in ``weights``; P5 and P6 have fixed ``side``. With another ``norm`` the first term is
+    ‖w‖₁ or ‖w‖_∞ instead of ½‖w‖².
 
     Parameters
     ----------
@@ -51,6 +54,9 @@ class Problem:
         C₂ > 0, the price of each miscounted unit of weight.
     side_margin
         ε ≥ 0. A positive value forbids unlabelled points on the hyperplane.
+    norm
+        What is paid for w: ``"l2"`` is ½‖w‖², ``"l1"`` is ‖w‖₁ (which leaves features out) and ``"max"`` is
+        ‖w‖_∞.
     """
 
     X: FloatArray
@@ -63,6 +69,7 @@ class Problem:
     C: FloatArray = 1.0  # type: ignore[assignment]
     count_penalty: float = 1.0
     side_margin: float = 0.0
+    norm: Norm = "l2"
 
     def __post_init__(self) -> None:
         X, U = _matrix(self.X, "X"), _matrix(self.U, "U")
@@ -86,6 +93,8 @@ class Problem:
             "count_penalty": _scalar(self.count_penalty, "count_penalty", positive=True),
             "side_margin": _scalar(self.side_margin, "side_margin", positive=False),
         }
+        if self.norm not in NORMS:
+            raise InvalidProblemError(f"norm must be one of {', '.join(NORMS)}, got {self.norm!r}")
         for name, value in fields.items():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
@@ -121,15 +130,14 @@ class Problem:
 
     @cached_property
     def radius(self) -> float:
-        """``max ‖x‖`` over all rows."""
-        squares = [np.einsum("ij,ij->i", A, A).max(initial=0.0) for A in (self.X, self.U)]
-        return float(np.sqrt(max(squares)))
+        """``max ‖x‖*`` over all rows, in the norm dual to that of w."""
+        return float(max(self.dual_norms(A).max(initial=0.0) for A in (self.X, self.U)))
 
     # -- values ----------------------------------------------------------------------------------
     def svm_value(self, w: FloatArray, b: float) -> float:
-        """``½‖w‖² + Σ Cᵢ·hinge``: the objective of P1."""
+        """``½‖w‖² + Σ Cᵢ·hinge``, or with ‖w‖ as the norm says: the objective of P1."""
         slack = np.maximum(0.0, 1.0 - self.y * (self.X @ w + b))
-        return float(0.5 * (w @ w) + self.C @ slack)
+        return norms.price(self.norm, w) + float(self.C @ slack)
 
     def objective(self, w: FloatArray, b: float, z: NDArray[np.int8]) -> float:
         """The objective of the model. It judges the sides ``z`` as given; see :meth:`violation`."""
@@ -162,6 +170,21 @@ class Problem:
         return np.asarray(distance <= PLANE_TOLERANCE * (1.0 + distance.max(initial=0.0)))
 
     # -- bounds ----------------------------------------------------------------------------------
+    def reach(self, value: float) -> float:
+        """The largest ‖w‖ of a point whose objective is at most ``value``."""
+        return norms.reach(self.norm, value)
+
+    def dual_norms(self, rows: FloatArray) -> FloatArray:
+        """‖x‖* of each row, so that ``|w·x| ≤ ‖w‖·‖x‖*``."""
+        return norms.dual_norms(self.norm, rows)
+
+    def require_l2(self, what: str, instead: str) -> None:
+        """Refuse other norms where the mathematics is that of ½‖w‖²."""
+        if self.norm != "l2":
+            raise InvalidProblemError(
+                f"{what} works with norm='l2' only, but the problem has norm={self.norm!r}: {instead}"
+            )
+
     def best_intercept(self, w: FloatArray) -> Intercept | None:
         """The best ``b`` and ``z`` for this ``w``; None if the fixed sides allow no ``b``."""
         return best_intercept(
@@ -188,7 +211,7 @@ class Problem:
             if self.trivial is None:
                 raise InvalidProblemError("no point with w = 0 fits the fixed sides: give the value of one")
             value = self.trivial.cost
-        return float(2.0 * np.sqrt(2.0 * value) * self.radius + max(1.0, self.side_margin))
+        return float(2.0 * self.reach(value) * self.radius + max(1.0, self.side_margin))
 
     @property
     def paper_big_m(self) -> float:
@@ -199,9 +222,9 @@ class Problem:
         return self.big_m(negative + self.count_penalty * (self.total_weight - self.n_positive))
 
     def intercept_bound(self, value: float) -> float:
-        """``B ≥ |b|`` for some optimal point wherever ``½‖w‖² + Σ Cᵢ·hinge ≤ value``."""
-        reach = np.sqrt(2.0 * value)
-        from_labels = value / self.C + reach * np.linalg.norm(self.X, axis=1)
+        """``B ≥ |b|`` for some optimal point wherever :meth:`svm_value` is at most ``value``."""
+        reach = self.reach(value)
+        from_labels = value / self.C + reach * self.dual_norms(self.X)
         per_class = [float(np.min(from_labels[self.y == s], initial=np.inf)) for s in (-1, 1)]
         if np.all(np.isfinite(per_class)):
             return max(per_class)

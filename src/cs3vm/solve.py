@@ -45,7 +45,7 @@ def solve(
         Parameters of the method and native options of the solver.
     """
     function = get_method(method)
-    backend = get_solver(solver)
+    backend = get_solver(solver, problem.norm)
     _check_number("time_limit", time_limit)
     _check_number("gap", gap)
     native = set(inspect.signature(backend).parameters) - {"problem"}

@@ -56,6 +56,7 @@ class Refuted(Exception):  # noqa: N818
 
 def verify(problem: Problem, proof: str | Path) -> Verdict:
     """Confirm or refute that the proof's incumbent is optimal for this problem, to the proof's cutoff."""
+    problem.require_l2("a proof for verify()", "its bounds are in Result.lower_bound")
     checker: _Checker | None = None
     try:
         lines = _lines(Path(proof))

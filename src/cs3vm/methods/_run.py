@@ -14,10 +14,11 @@ from ..exceptions import InvalidProblemError
 from ..intercept import FloatArray
 from ..problem import Problem
 from ..result import Callback, Iteration, Result, Status, TracePoint, answer
-from ..solvers import get_solver
+from ..solvers import get_solver, solver_name
+from ..solvers._miqp import known_value
 
 #: Solvers whose model has a big-M; ``big_m="paper"`` hands them the method's own M^t.
-BIG_M_SOLVERS = ("scip", "gurobi")
+BIG_M_SOLVERS = ("scip", "gurobi", "highs")
 #: A P4 is as hard as the problem itself: our engine gets this share of the time for each by default.
 SUBPROBLEM_SHARE = 0.025
 
@@ -60,6 +61,7 @@ class Run:
         subproblem_time_limit: SubproblemLimit = "auto",
         **native: Any,
     ) -> None:
+        solver = solver_name(solver, problem.norm)
         if solver not in BIG_M_SOLVERS:
             from ..bnb.warm import warm_up  # compiled code: loaded when first needed
 
@@ -102,7 +104,7 @@ class Run:
     def first_big_m(self) -> float:
         """M^1: eq. (validM), or from the first point known where the point behind it is not feasible."""
         if np.any(self.problem.side) or self.problem.side_margin > 0:
-            return self.problem.big_m(None if self.best is None else self.best.objective)
+            return self.problem.big_m(known_value(self.problem, self.best, None, None))
         return self.problem.paper_big_m
 
     def offer(self, plane: FloatArray) -> float:
@@ -125,7 +127,7 @@ class Run:
         elif native.get("big_m") == "paper" and big_m is not None:
             native["big_m"] = big_m
         limits = [self.left, options.pop("time_limit", None), self.subproblem_time_limit]
-        step = get_solver(self.solver)(
+        step = get_solver(self.solver, subproblem.norm)(
             subproblem,
             start=start,
             time_limit=max(0.0, min(t for t in limits if t is not None)),

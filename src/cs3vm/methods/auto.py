@@ -8,8 +8,9 @@ from typing import Any
 
 from ..problem import Problem
 from ..result import Callback, Result, Status, TracePoint
-from ..solvers import get_solver
+from ..solvers import get_solver, solver_name
 from .direct import direct
+from .ircm import ircm
 
 #: The heuristic stops by itself when it stagnates; it never takes more than this share of the time.
 HEURISTIC_SHARE = 0.25
@@ -18,6 +19,8 @@ PROOF_ROWS, LARGE_HEURISTIC_SHARE = 2000, 0.75
 #: The engine first rotates all rows, in about rows·d² steps and with several copies of them. Beyond so many
 #: (a million rows with a kernel's 300 landmarks have 9e10) that alone takes minutes: the heuristic answers.
 MAX_ROTATION = 1e10
+#: For the norms that ``direct`` does not know, IRCM comes first; one of its P4 gets this share of the time.
+P4_SHARE = 0.025
 
 
 def auto(
@@ -30,32 +33,41 @@ def auto(
     callback: Callback | None = None,
     **native: Any,
 ) -> Result:
-    """Run the heuristic, then the exact solver from its answer inside the time that is left."""
-    from ..bnb.warm import warm_up  # compiled code: loaded when first needed
+    """Run the heuristic, then the exact solver from its answer inside the time that is left.
 
-    warm_up()
+    The heuristic is ``direct``, or ``ircm`` where the norm is not ``"l2"``.
+    """
+    asked, solver = solver, solver_name(solver, problem.norm)
+    if problem.norm == "l2":
+        from ..bnb.warm import warm_up  # compiled code: loaded when first needed
+
+        warm_up()
     began = time.perf_counter()
-    quick = direct(
-        problem,
-        time_limit=(HEURISTIC_SHARE if problem.m <= PROOF_ROWS else LARGE_HEURISTIC_SHARE) * time_limit,
-        gap=gap,
-        random_state=random_state,
-        callback=callback,
-    )
+    share = HEURISTIC_SHARE if problem.m <= PROOF_ROWS else LARGE_HEURISTIC_SHARE
+    common: dict[str, Any] = {
+        "time_limit": share * time_limit,
+        "gap": gap,
+        "random_state": random_state,
+        "callback": callback,
+    }
+    if problem.norm == "l2":
+        quick = direct(problem, **common)
+    else:  # each P4 gets a share of the time only: they can be as hard as the problem itself
+        quick = ircm(problem, solver=solver, subproblem_time_limit=P4_SHARE * time_limit, **common, **native)
     spent = time.perf_counter() - began
     if quick.status is Status.INTERRUPTED or quick.is_optimal:
         return quick
-    if solver == "auto" and (problem.n + problem.m) * problem.d**2 > MAX_ROTATION:
+    if asked == "auto" and solver == "bnb" and (problem.n + problem.m) * problem.d**2 > MAX_ROTATION:
         return quick
 
     def shifted(point: TracePoint) -> None:
         if callback is not None:
             callback(point._replace(seconds=point.seconds + spent))
 
-    if solver in ("auto", "bnb"):
+    if solver == "bnb":
         native.setdefault("heuristic", False)  # it has just run
     try:
-        exact = get_solver(solver)(
+        exact = get_solver(solver, problem.norm)(
             problem,
             start=quick,
             time_limit=max(0.0, time_limit - spent),

@@ -20,7 +20,7 @@ def cs3vm(
     **native: Any,
 ) -> Result:
     """Solve P3 (with weights: P4; with fixed sides: P5, P6) to the given gap or time limit."""
-    return get_solver(solver)(
+    return get_solver(solver, problem.norm)(
         problem,
         time_limit=time_limit,
         gap=gap,

@@ -26,6 +26,7 @@ def direct(
     The answer comes with the SVM's value as an honest lower bound. ``starts`` are vectors w to begin
     from, besides its own.
     """
+    problem.require_l2("method 'direct'", "use method='auto', 'ircm' or 'top_tau'")
     from ..bnb.primal import improve  # compiled code: loaded when first needed
     from ..bnb.warm import warm_up
 

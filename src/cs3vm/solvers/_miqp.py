@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 from ..convex import solve_convex
 from ..exceptions import InvalidProblemError
 from ..intercept import FloatArray
+from ..norms import DUAL_METRIC, steepest
 from ..problem import Problem
 from ..result import Result, Status, answer
 
@@ -23,6 +24,8 @@ BigM = Literal["paper", "tight", "indicator"] | float
 CLAIM_TOLERANCE = 1e-6
 #: A backend's bound holds to its tolerances only: it is reported lower by this, relative.
 BOUND_MARGIN = 1e-7
+#: Added to each per-point bound.
+ROOM = 1e-6
 #: Beyond this many rows a backend's sides are not polished: that would take longer than it is worth.
 POLISH_ROWS = 5000
 
@@ -50,7 +53,7 @@ def known_value(problem: Problem, first: Result | None, start: Result | None, cu
 def bounds(problem: Problem, big_m: BigM, value: float) -> Bounds:
     """Bounds for all variables from the ``value`` of a feasible point (Lemma 1)."""
     slack = 1.0 + 1e-9  # bounds are computed in floating point
-    w, b = float(np.sqrt(2.0 * value)), problem.intercept_bound(value)
+    w, b = problem.reach(value), problem.intercept_bound(value)
     if big_m == "paper":
         fixed = bool(np.any(problem.side)) or problem.side_margin > 0
         low = high = np.full(problem.m, problem.big_m(value) if fixed else problem.paper_big_m)
@@ -68,24 +71,25 @@ def bounds(problem: Problem, big_m: BigM, value: float) -> Bounds:
 def _tight(problem: Problem, value: float) -> tuple[FloatArray, FloatArray]:
     """Per-point bounds on the level set.
 
-    A positive row x has ``w·x + b ≥ 1 - hinge`` with ``C·hinge ≤ value - ½‖w‖²``, so for r = ‖w‖
-    ``-(w·u + b) ≤ -1 + (value - ½r²)/C + r·‖x - u‖``, largest at ``r = min(√(2·value), C·‖x - u‖)``;
-    mirrored for negative rows. Lemma 1, with the origin moved to the mean, serves where a class is missing.
+    A positive row x has ``w·x + b ≥ 1 - hinge`` with ``C·hinge ≤ value - price(w)``, so
+    ``-(w·u + b) ≤ -1 + (value - price(w))/C + ‖w‖·‖x - u‖*``; mirrored for negative rows. Lemma 1, with the
+    origin moved to the mean, serves where a class is missing.
     """
     centre = np.vstack([problem.X, problem.U]).mean(axis=0)
-    distance = np.linalg.norm(problem.U - centre, axis=1)
-    radius = max(distance.max(initial=0.0), np.linalg.norm(problem.X - centre, axis=1).max())
-    r_max = np.sqrt(2.0 * value)
-    general = np.asarray(r_max * (distance + radius) + max(1.0, problem.side_margin))
+    distance = problem.dual_norms(problem.U - centre)
+    radius = max(distance.max(initial=0.0), problem.dual_norms(problem.X - centre).max())
+    general = np.asarray(problem.reach(value) * (distance + radius) + max(1.0, problem.side_margin))
 
-    def reach(rows: NDArray[np.bool_]) -> FloatArray:
+    def farthest(rows: NDArray[np.bool_]) -> FloatArray:
         if not rows.any():
             return general
-        C, apart = problem.C[rows], cdist(problem.U, problem.X[rows])
-        r = np.minimum(r_max, C * apart)
-        return np.asarray(np.minimum(general, np.min((value - 0.5 * r**2) / C + r * apart - 1.0, axis=1)))
+        apart = cdist(problem.U, problem.X[rows], metric=DUAL_METRIC[problem.norm])
+        bound = steepest(problem.norm, value, problem.C[rows], apart) - 1.0
+        return np.asarray(np.minimum(general, bound.min(axis=1)))
 
-    return np.maximum(reach(problem.y > 0), 0.0), np.maximum(reach(problem.y < 0), 0.0)
+    # Room for the backends' tolerances: a bound equal to the margin leaves a point and no interval.
+    low, high = (np.maximum(farthest(problem.y == s), 0.0) + ROOM for s in (1, -1))
+    return low, high
 
 
 def best_answer(
@@ -111,6 +115,8 @@ def finish(
     **fields: Any,
 ) -> Result:
     """Judge the backend's claim by our own evaluation and build the Result."""
+    if cutoff is not None:
+        bound = min(bound, cutoff)  # the bounds of the model hold below the cutoff only
     if best is not None and bound > best.objective * (1.0 + CLAIM_TOLERANCE) + 1e-9:
         logger.warning("the solver's bound %g exceeds the objective %g: ignored", bound, best.objective)
         bound, status = 0.0, Status.FEASIBLE

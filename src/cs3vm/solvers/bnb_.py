@@ -71,6 +71,7 @@ def solve(
         Write a proof of optimality to this file, for :func:`cs3vm.verify`, if there is one and the time
         suffices; ``extras["proof"]`` tells whether it was written.
     """
+    problem.require_l2("solver 'bnb'", "use solver='auto', 'highs' or 'scip'")
     warm_up()
     began = perf_counter()
     options = Options(

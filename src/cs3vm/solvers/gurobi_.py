@@ -11,6 +11,7 @@ from gurobipy import GRB
 
 from ..convex import first_answer, solve_convex
 from ..exceptions import SolverLicenseError
+from ..linear import epigraph
 from ..problem import Problem
 from ..result import DEFAULT_GAP, Callback, Result, Status, TracePoint
 from ._miqp import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
@@ -79,9 +80,14 @@ def solve(
                 f"Gurobi's licence does not cover a problem of this size (n={problem.n}, m={problem.m}, "
                 f"d={problem.d}): {error}. The licence that comes with the package is limited in size; "
                 "install a full one, "
-                "or use solver='bnb' or solver='scip', which have no limit"
+                f"or use {' or '.join(_unlimited(problem))}, which have no limit"
             ) from error
         raise
+
+
+def _unlimited(problem: Problem) -> list[str]:
+    names = ("bnb", "scip") if problem.norm == "l2" else ("highs", "scip")
+    return [f"solver={name!r}" for name in names]
 
 
 class _GurobiModel:
@@ -97,7 +103,7 @@ class _GurobiModel:
         self.eta = model.addMVar(2, lb=0.0)
         self.z = model.addMVar(m, vtype=GRB.BINARY, lb=(problem.side > 0) * 1.0, ub=(problem.side >= 0) * 1.0)
         penalty = problem.count_penalty * self.eta.sum()
-        model.setObjective(0.5 * (self.w @ self.w) + problem.C @ self.xi + penalty)
+        model.setObjective(self._price() + problem.C @ self.xi + penalty)
         labelled = problem.X @ self.w + np.ones((n, 1)) @ self.b
         model.addConstr(problem.y * labelled + self.xi >= 1.0)
         if m == 0:
@@ -113,6 +119,15 @@ class _GurobiModel:
         else:
             model.addConstr(scores - (limit.high + margin) * self.z <= -margin)
             model.addConstr(scores - (limit.low + margin) * self.z >= -limit.low)
+
+    def _price(self) -> Any:
+        """What the model pays for w."""
+        if self.problem.norm == "l2":
+            return 0.5 * (self.w @ self.w)
+        rows = epigraph(self.problem.norm, self.problem.d)
+        a = self.model.addMVar(rows.of_a.shape[1], lb=0.0)
+        self.model.addConstr(rows.of_w @ self.w + rows.of_a @ a <= 0.0)
+        return a.sum()
 
 
 def _solve(

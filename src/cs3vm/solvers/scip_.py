@@ -1,4 +1,4 @@
-"""SCIP: the open reference for the mixed-integer quadratic models P3 to P6."""
+"""SCIP: the open reference for the mixed-integer models P3 to P6, quadratic or, with other norms, linear."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pyscipopt import SCIP_EVENTTYPE, Eventhdlr, Model, quicksum
 
 from ..convex import first_answer, solve_convex
 from ..intercept import FloatArray
+from ..norms import parts
 from ..problem import Problem
 from ..result import DEFAULT_GAP, Callback, Result, Status, TracePoint
 from ._miqp import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
@@ -129,18 +130,31 @@ class _ScipModel:
             model.addVar(f"z{j}", vtype="B", lb=float(s > 0), ub=float(s >= 0))
             for j, s in enumerate(problem.side)
         ]
-        # ½‖w‖² through one epigraph variable: measured faster than one per coordinate.
-        self.square = model.addVar("t", lb=0.0)
-        model.addCons(0.5 * quicksum(w * w for w in self.w) <= self.square)
+        self.a = self._add_norm()
         slack = quicksum(float(c) * x for c, x in zip(problem.C, self.xi, strict=True))
         penalty = problem.count_penalty * (self.eta[0] + self.eta[1])
-        model.setObjective(self.square + slack + penalty)  # (P3 objective)
+        model.setObjective(quicksum(self.a) + slack + penalty)  # (P3 objective)
         for i in range(problem.n):  # (labelled rows)
             model.addCons(float(problem.y[i]) * self._score(problem.X[i]) + self.xi[i] >= 1.0)
         count = quicksum(float(e) * z for e, z in zip(problem.weights, self.z, strict=True))
         model.addCons(count >= problem.n_positive - self.eta[0])  # (cardinality)
         model.addCons(count <= problem.n_positive + self.eta[1])
         self.complete = self._add_sides(limit.low, limit.high, big_m == "indicator", deadline)
+
+    def _add_norm(self) -> list[Any]:
+        """Variables whose sum is at least what the model pays for w."""
+        model, norm = self.model, self.problem.norm
+        if norm == "l2":
+            # ½‖w‖² through one epigraph variable: measured faster than one per coordinate.
+            square = model.addVar("t", lb=0.0)
+            model.addCons(0.5 * quicksum(w * w for w in self.w) <= square)
+            return [square]
+        n_parts = self.problem.d if norm == "l1" else 1
+        a = [model.addVar(f"a{k}", lb=0.0) for k in range(n_parts)]
+        for k, w in enumerate(self.w):
+            model.addCons(w <= a[k % n_parts])
+            model.addCons(-w <= a[k % n_parts])
+        return a
 
     def _add_sides(self, low: FloatArray, high: FloatArray, indicator: bool, deadline: float) -> bool:
         """The side constraints of all unlabelled rows; False if the time is up before they are complete."""
@@ -196,14 +210,14 @@ class _ScipModel:
         solution = model.createSol()
         slack = np.maximum(0.0, 1.0 - problem.y * (problem.X @ start.coef + start.intercept))
         values = zip(
-            [*self.w, self.b, *self.xi, *self.eta, *self.z, self.square],
+            [*self.w, self.b, *self.xi, *self.eta, *self.z, *self.a],
             [
                 *start.coef,
                 start.intercept,
                 *slack,
                 *problem.eta(start.z),
                 *start.z,
-                0.5 * float(start.coef @ start.coef),
+                *parts(problem.norm, start.coef),
             ],
             strict=True,
         )
