@@ -42,6 +42,7 @@ def make_problem(
     clf: Any, X: FloatArray, signs: NDArray[np.int8], weight: FloatArray, total: Any
 ) -> tuple[Problem, KernelMap | None]:
     """The problem over scaled rows with these signs (0: unlabelled), and the map of its kernel."""
+    _check_norm(clf)
     labelled, unlabelled = (np.flatnonzero(rows & (weight > 0)) for rows in (signs != 0, signs == 0))
     rows, others, kernel_map = _features(clf, X, labelled, unlabelled, weight)
     problem = Problem(
@@ -53,8 +54,17 @@ def make_problem(
         C=clf.C * weight[labelled],
         count_penalty=clf.count_penalty,
         side_margin=(clf.options or {}).get("side_margin", 0.0),
+        norm=clf.norm,
     )
     return problem, kernel_map
+
+
+def _check_norm(clf: Any) -> None:
+    if clf.norm != "l2" and clf.kernel != "linear":
+        raise InvalidProblemError(
+            f"norm={clf.norm!r} is about the weights of features, which kernel={clf.kernel!r} does not have: "
+            "use norm='l2' or kernel='linear'"
+        )
 
 
 def _features(

@@ -22,8 +22,9 @@ from ._totals import ClassTotals, read_class_totals, whole_totals
 from .exceptions import InvalidProblemError
 from .intercept import FloatArray
 from .kernels import EXACT_LIMIT, KernelFunction
+from .norms import NORMS, Norm
 from .result import Result
-from .summary import CS3VMWarning, Summary, summarize, warnings_about
+from .summary import CS3VMWarning, Summary, dropped_features, dropped_note, summarize, warnings_about
 
 if TYPE_CHECKING:
     from .multiclass import OneVsRest
@@ -78,6 +79,9 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     exact_kernel_limit
         The most rows for which the kernel is exact, with about 50·N² bytes of memory. Beyond it memory is
         8·N·n_components bytes besides the rows themselves.
+    norm
+        What is paid for the weights w: ``"l2"`` is ½‖w‖², ``"l1"`` is ‖w‖₁, which leaves features out, and
+        ``"max"`` is ‖w‖_∞; the latter two for the linear kernel only.
 
     Attributes
     ----------
@@ -90,6 +94,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     coef_, intercept_
         The hyperplane in the units of ``X``; shapes (1, n_features) and (1,), with several classes a row
         for each. ``coef_`` is for the linear kernel only.
+    dropped_features_
+        Names, or numbers without names, of features with no weight (in any class); linear kernel only.
     kernel_map_
         The :class:`cs3vm.kernels.KernelMap`; None for the linear kernel.
     dual_coef_
@@ -146,6 +152,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "coef0": [Interval(Real, None, None, closed="neither")],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "exact_kernel_limit": [Interval(Integral, 0, None, closed="left")],
+        "norm": [StrOptions(set(NORMS))],
     }
 
     def __init__(
@@ -167,6 +174,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         coef0: float = 0.0,
         n_components: int | None = None,
         exact_kernel_limit: int = EXACT_LIMIT,
+        norm: Norm = "l2",
     ) -> None:
         self.method = method
         self.solver = solver
@@ -184,6 +192,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coef0 = coef0
         self.n_components = n_components
         self.exact_kernel_limit = exact_kernel_limit
+        self.norm = norm
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
@@ -305,6 +314,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _keep_planes(self, planes: Iterable[FloatArray], intercepts: Iterable[float]) -> None:
         """Keep hyperplanes of the problem in the units of X, or by landmarks of the kernel."""
         if self.kernel_map_ is None:
+            self.dropped_features_ = dropped_features(self, planes)
             pairs = [self.scaling_.to_original(w, b) for w, b in zip(planes, intercepts, strict=True)]
             self.coef_ = np.array([w for w, _ in pairs])
             self.intercept_ = np.array([b for _, b in pairs])
@@ -367,8 +377,10 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(self.classes_) > 2:
             from .multiclass import OneVsRest, summarize_classes
 
-            return summarize_classes(OneVsRest(self.classes_, tuple(self.result_.values())), self.method)
-        return summarize(self.result_, self.method)
+            summary = summarize_classes(OneVsRest(self.classes_, tuple(self.result_.values())), self.method)
+        else:
+            summary = summarize(self.result_, self.method)
+        return summary.with_notes(dropped_note(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

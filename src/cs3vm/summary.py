@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from .intercept import FloatArray
+from .norms import unused
 from .result import Result
 from .solve import solve
 
 #: The baselines of every summary and the names they are shown under.
 BASELINES = {"svm": "SVM", "top_tau": "SVM + top-τ"}
+#: So many features that the 1-norm leaves out are named.
+MAX_DROPPED = 10
 
 
 class CS3VMWarning(UserWarning):
@@ -125,6 +130,10 @@ class Summary:
 
     __repr__ = __str__
 
+    def with_notes(self, notes: Iterable[str]) -> Summary:
+        """The same with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
     def to_frame(self) -> Any:
         """The rows as a pandas data frame."""
         import pandas as pd
@@ -162,6 +171,27 @@ def kernel_note(result: Result) -> list[str]:
     if kernel is None or kernel["exact"]:
         return []
     return [f"{kernel['text']}: objective, bound and proof are those of the approximated kernel"]
+
+
+def dropped_features(
+    clf: Any, planes: Iterable[FloatArray], names: Sequence[str] | None = None
+) -> NDArray[Any]:
+    """The features without weight in any plane: ``names``, or the classifier's names, or numbers."""
+    known = getattr(clf, "feature_names_in_", range(clf.n_features_in_)) if names is None else names
+    return np.asarray(known)[np.all([unused(plane) for plane in planes], axis=0)]
+
+
+def dropped_note(clf: Any, names: Sequence[str] | None = None) -> list[str]:
+    """Which features a classifier with the 1-norm leaves out; ``names`` replace those it knows."""
+    if clf.norm != "l1":
+        return []
+    results = clf.result_.values() if len(clf.classes_) > 2 else [clf.result_]
+    dropped, d = dropped_features(clf, [result.coef for result in results], names), clf.n_features_in_
+    if len(dropped) == 0:
+        return [f"the 1-norm uses all {d} features"]
+    shown = ", ".join(map(str, dropped[:MAX_DROPPED].tolist()))
+    more = f" and {len(dropped) - MAX_DROPPED} more" if len(dropped) > MAX_DROPPED else ""
+    return [f"the 1-norm leaves out {len(dropped)} of {d} features (weight 0): {shown}{more}"]
 
 
 def warnings_about(result: Result, method: str) -> list[str]:

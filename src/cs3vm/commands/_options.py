@@ -24,6 +24,14 @@ class Standardize(StrEnum):
     NONE = "none"
 
 
+class Norms(StrEnum):
+    """The norms by their names on the command line."""
+
+    L2 = "l2"
+    L1 = "l1"
+    MAX = "max"
+
+
 class Kernels(StrEnum):
     """The kernels by their names on the command line."""
 
@@ -193,6 +201,14 @@ Components = Annotated[
     typer.Option(
         min=1,
         help="The most landmarks of a kernel. Default: exact up to 3000 rows, 300 landmarks beyond.",
+        rich_help_panel=SEARCH,
+    ),
+]
+NormOfWeights = Annotated[
+    Norms,
+    typer.Option(
+        "--norm",
+        help="What the weights cost: l2 their squares, l1 their sizes (drops features), max the largest.",
         rich_help_panel=SEARCH,
     ),
 ]

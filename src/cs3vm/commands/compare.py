@@ -46,6 +46,7 @@ def compare(
     degree: opt.Degree = 3,
     coef0: opt.Coef0 = 0.0,
     components: opt.Components = None,
+    norm: opt.NormOfWeights = opt.Norms.L2,
     seed: opt.Seed = 0,
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
@@ -75,6 +76,7 @@ def compare(
         degree,
         coef0,
         components,
+        norm.value,
     )
     settings.check()
     data = load(

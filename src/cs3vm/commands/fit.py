@@ -16,13 +16,14 @@ import typer
 from .._files import check_outputs, write_atomically
 from ..exceptions import MissingPackageError
 from ..result import Callback, Status
-from ..summary import kernel_note
+from ..summary import dropped_note, kernel_note
 from . import _options as opt
 from . import _several as several
 from ._common import CtrlC, command_line, tell
 
 if TYPE_CHECKING:
     from ..estimator import CS3VMClassifier
+    from ..norms import Norm
     from ._data import Data, SeveralData
 
 
@@ -67,6 +68,7 @@ class Settings:
     degree: int = 3
     coef0: float = 0.0
     n_components: int | None = None
+    norm: Norm = "l2"
 
     def check(self) -> None:
         """Refuse unknown names before anything is read."""
@@ -74,7 +76,7 @@ class Settings:
         from ..solvers import get_solver
 
         get_method(self.method)
-        get_solver(self.solver)
+        get_solver(self.solver, self.norm)
 
     def classifier(self, positive: str | None, callback: Callback | None = None) -> CS3VMClassifier:
         """The classifier that they describe."""
@@ -95,6 +97,7 @@ class Settings:
             degree=self.degree,
             coef0=self.coef0,
             n_components=self.n_components,
+            norm=self.norm,
         )
 
 
@@ -133,6 +136,7 @@ def fit(
     degree: opt.Degree = 3,
     coef0: opt.Coef0 = 0.0,
     components: opt.Components = None,
+    norm: opt.NormOfWeights = opt.Norms.L2,
     seed: opt.Seed = 0,
     out_dir: opt.OutDir = None,
     out_prefix: opt.OutPrefix = None,
@@ -163,6 +167,7 @@ def fit(
         degree,
         coef0,
         components,
+        norm.value,
     )
     settings.check()
     outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)
@@ -310,7 +315,9 @@ def _summary(answer: Answer, data: Data | SeveralData, outputs: Outputs, label: 
         "kernel": {"kernel": "linear", "exact": True}
         if clf.kernel_map_ is None
         else clf.kernel_map_.describe(),
+        "norm": clf.norm,
         "features": data.encoding.feature_names,
+        "dropped": [data.encoding.feature_names[j] for j in getattr(clf, "dropped_features_", ())],
         "notes": [*data.notes, *answer.notes, *answer.warnings],
         "files": written,
     }
@@ -343,6 +350,8 @@ def _print(clf: CS3VMClassifier, data: Data | SeveralData, outputs: Outputs, lab
     typer.echo(f"\n{in_words(clf)}")
     if clf.kernel_map_ is not None:
         typer.echo(f"The {clf.kernel_map_}.")
+    for note in dropped_note(clf, data.encoding.feature_names):
+        typer.echo(f"{note[0].upper()}{note[1:]}.")
     typer.echo("Written: " + ", ".join(str(path) for path in outputs.paths))
 
 

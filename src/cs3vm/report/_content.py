@@ -17,7 +17,7 @@ from ..intercept import FloatArray
 from ..plots import format_number
 from ..result import Result, Status
 from ..solve import solve
-from ..summary import BASELINES, kernel_note, notes_on
+from ..summary import BASELINES, dropped_note, kernel_note, notes_on
 from ._figures import draw_figures
 
 MAX_SEPARATING = 5  # features named in the warning
@@ -59,7 +59,7 @@ def content(clf: Any, X: Any, y: Any, names: Names, warnings: Sequence[str]) -> 
     answers[method] = result
     naive = answers.get("svm", result)
     signs, mapped = _signs(clf, y), clf.kernel_map_
-    notes = [*warnings, *notes_on(result, method)]
+    notes = [*warnings, *notes_on(result, method), *dropped_note(clf, names.features)]
     if clf.kernel != "precomputed":  # its columns are no features
         notes += separating(_labelled_rows(X, signs), signs[signs != 0], names)
     return {

@@ -13,6 +13,7 @@ from .._labels import as_vector, find_unlabeled
 from ..intercept import FloatArray
 from ..multiclass import OneVsRest, class_scores, plain_machines, summarize_classes
 from ..plots import format_number
+from ..summary import dropped_note
 from ._content import Names, percent, sentence, signed, versions
 
 MAX_FEATURES = 10  # rows of the table of weights of each class
@@ -25,6 +26,7 @@ def content_of_classes(clf: Any, y: Any, names: Names, warnings: Sequence[str]) 
     labels = as_vector(y)
     missing = find_unlabeled(labels, unlabeled=clf.unlabeled, has_total=True, names=clf.classes_.tolist())
     unlabelled = int(missing.sum())
+    notes = [*warnings, *summary.notes, *dropped_note(clf, names.features)]
     return {
         "classes": [_row(row, unlabelled) for row in summary.rows],
         "facts": {
@@ -37,7 +39,7 @@ def content_of_classes(clf: Any, y: Any, names: Names, warnings: Sequence[str]) 
         "moves": _moves(fit, clf.transduction_[missing]),
         "weights": [] if clf.kernel_map_ is not None else _weights(clf, names.features),
         "kernel": "" if clf.kernel_map_ is None else str(clf.kernel_map_),
-        "warnings": [sentence(note) for note in dict.fromkeys([*warnings, *summary.notes])],
+        "warnings": [sentence(note) for note in dict.fromkeys(notes)],
         "settings": {k: repr(v) for k, v in sorted(clf.get_params(deep=False).items())},
         "versions": versions(),
         "created": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
