@@ -3,6 +3,7 @@
 import os
 import pickle
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.svm import LinearSVC
 
-from cs3vm import CS3VMClassifier, Problem, solve
+from cs3vm import CS3VMClassifier, LabeledKFold, Problem, Status, solve
 from cs3vm._totals import read_class_totals, whole_totals
 from cs3vm.exceptions import InvalidProblemError
+from cs3vm.multiclass import one_vs_rest
 from cs3vm.summary import CS3VMWarning
 
 DATA = Path(os.environ.get("CS3VM_DATA", "../shared/pmlb"))
@@ -170,6 +172,36 @@ def test_fully_labelled_rows_give_plain_machines():
     assert "class" in str(clf.summary())
 
 
+def test_the_time_is_shared_and_an_interrupt_ends_all_classes():
+    X, y, truth = clouds(k=4)
+    known = ~np.isnan(y)
+    problem = Problem(X[known], np.ones(known.sum()), X[~known], 0)
+    seconds = []
+
+    def how(one, limit, status=Status.FEASIBLE):
+        seconds.append(limit)
+        return replace(solve(one, "top_tau"), status=status)
+
+    codes, totals = truth[known], np.full(4, 17.0)
+    fit = one_vs_rest(problem, np.arange(4), codes, totals, how, 40.0)
+    assert [result.problem.n_positive for result in fit.results] == [17] * 4
+    assert seconds[0] == pytest.approx(10.0, abs=0.1)
+    assert 10.0 < seconds[1] < seconds[2] < seconds[3] < 40.0  # what one class leaves is for the next
+    seconds.clear()
+    one_vs_rest(problem, np.arange(4), codes, totals, lambda *a: how(*a, status=Status.INTERRUPTED), 40.0)
+    assert seconds[1:] == [0.0, 0.0, 0.0]
+
+
+def test_totals_of_a_part_of_the_rows_still_add_up():
+    X, y, _ = clouds()
+    folds = LabeledKFold(3, keep=0.5, random_state=0)
+    for train, _ in folds.split(X, y):
+        part = folds.n_positive(train, y, {0: 20, 1: 20, 2: 11})
+        assert sum(part.values()) == np.isnan(y[train]).sum() == 26
+        clf = quick().fit(X[train], y[train], n_positive=part)
+        assert counts_of(clf.transduction_[np.isnan(y[train])]) == part
+
+
 # -- two classes -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("pos_label", [None, "no", "yes"])
 def test_two_totals_are_the_binary_fit(pos_label):
@@ -236,6 +268,7 @@ def test_another_fit_forgets_the_first():
             "positive_rate of the class 2 must be zero or positive",
         ),
         ({"n_positive": {0: 1}, "positive_rate": {0: 1}}, "n_positive or positive_rate, not both"),
+        ({"n_positive": 3, "positive_rate": {0: 0.5, 1: 0.5, 2: 0}}, "n_positive or positive_rate, not both"),
         ({}, "y has 3 classes: .*Give one total for each of them"),
     ],
 )

@@ -154,7 +154,7 @@ def test_a_report_of_fully_labelled_rows():
         ([*options(TOTALS), "--n-positive", "3"], "give only one of --n-positive and --total or --totals"),
         ([*options(TOTALS), "--positive", "cat"], "--positive names one of two classes"),
         ([], "or --total for each of several classes"),
-        (["--n-positive", "3"], "with a total for each class (--total) there may be more"),
+        (["--n-positive", "3"], "with a total for each class (fit --total) there may be more"),
     ],
 )
 def test_bad_totals(animals, tmp_path, words, message):

@@ -31,6 +31,13 @@ class ClassTotals(NamedTuple):
         check_sum(np.array(list(self.values.values())), weight[(labels.signs == 0) & (weight > 0)])
         return value, None
 
+    def part(self, share: float, weights: FloatArray) -> dict[Any, float]:
+        """The totals of a share of the rows, which has these weights."""
+        quotas = np.array(list(self.values.values())) * share
+        if np.all(weights == np.round(weights)):
+            quotas = largest_remainder(quotas, round(float(weights.sum()))).astype(float)
+        return dict(zip(self.values, quotas.tolist(), strict=True))
+
 
 def whole_totals(totals: ClassTotals | None, classes: NDArray[Any], weights: FloatArray) -> FloatArray:
     """The totals of several classes for unlabelled rows of these weights; shares by largest remainder."""
@@ -65,11 +72,12 @@ def largest_remainder(quotas: FloatArray, total: int) -> IntArray:
 
 def read_class_totals(n_positive: Any, positive_rate: Any) -> ClassTotals | None:
     """The totals or shares of several classes, if that is what was given; None for a single number."""
-    if _is_mapping(n_positive) and positive_rate is not None:
+    several = _is_mapping(n_positive) or _is_mapping(positive_rate)
+    if several and n_positive is not None and positive_rate is not None:
         raise InvalidProblemError("give n_positive or positive_rate, not both")
-    name, given = ("n_positive", n_positive) if _is_mapping(n_positive) else ("positive_rate", positive_rate)
-    if not _is_mapping(given):
+    if not several:
         return None
+    name, given = ("n_positive", n_positive) if positive_rate is None else ("positive_rate", positive_rate)
     values: dict[Any, float] = {}
     for key, value in given.items():
         label = key.item() if isinstance(key, np.generic) else key

@@ -12,6 +12,7 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state
 
 from ._labels import as_vector, find_unlabeled, nearest_total, read_weights
+from ._totals import read_class_totals
 from .exceptions import InvalidProblemError
 
 Rows = NDArray[np.intp]
@@ -107,11 +108,12 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         return np.asarray(random.choice(unlabelled, size=size, replace=False))
 
     def n_positive(
-        self, train: ArrayLike, y: Any, n_positive: float, sample_weight: ArrayLike | None = None
-    ) -> float:
+        self, train: ArrayLike, y: Any, n_positive: Any, sample_weight: ArrayLike | None = None
+    ) -> Any:
         """The total for one training set: ``n_positive`` times the share of the unlabelled weight kept.
 
-        It is rounded to the nearest integer, unless some weight is not an integer.
+        It is rounded to the nearest integer, unless some weight is not an integer. The totals of several
+        classes, a mapping, are rounded so that they still add up.
 
         Parameters
         ----------
@@ -134,7 +136,9 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
             raise InvalidProblemError(
                 "y has no unlabelled row of positive weight that n_positive could count"
             )
-        return nearest_total(n_positive * float(weight[mask & kept].sum()) / total, weight[mask & kept])
+        left = weight[mask & kept]
+        share, totals = float(left.sum()) / total, read_class_totals(n_positive, None)
+        return nearest_total(n_positive * share, left) if totals is None else totals.part(share, left)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """The number of folds."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .assignment import Assignment, assign
 from .intercept import FloatArray
 from .problem import Problem
-from .result import Result
+from .result import Result, Status
 from .solve import solve
 from .summary import ClassRow, Summary, warnings_about
 
@@ -90,6 +90,8 @@ def one_vs_rest(
         one = replace(problem, y=np.where(codes == c, 1.0, -1.0), n_positive=total)
         left = max(0.0, deadline - time.perf_counter())
         results.append(how(one, left / (len(totals) - c)))
+        if results[-1].status is Status.INTERRUPTED:
+            deadline = 0.0  # the other classes get the first answer there is
     return OneVsRest(classes, tuple(results))
 
 

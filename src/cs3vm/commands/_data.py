@@ -219,8 +219,8 @@ def _too_many_values(table: Table, label: str, values: list[str], y: NDArray[Any
     more = ", ..." if len(values) > 6 else ""
     return TableError(
         f"column {label!r} of {table.path.name} has {len(values)} different values: {shown}{more}. Two are "
-        "needed, and empty cells where the label is not known; with a total for each class (--total) there "
-        f"may be more. The rarest, {rare!r}, is in "
+        "needed, and empty cells where the label is not known; with a total for each class (fit --total) "
+        f"there may be more. The rarest, {rare!r}, is in "
         f"{table.rows(np.flatnonzero(y == rare))} ({table.convention}): correct, merge or empty those cells"
     )
 
