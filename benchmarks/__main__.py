@@ -164,5 +164,20 @@ def assignment(rows: int = 1_000_000, classes: int = 10, out: Path | None = None
     bench.run(out or RESULTS / "assignment.csv", rows, classes)
 
 
+@app.command()
+def several(
+    data: Data = "../shared/pmlb",
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 3,
+    seconds: Annotated[float, typer.Option(help="For each class.")] = 2.0,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Several classes: accuracy by the scale of the scores, beside others that know the same totals."""
+    from benchmarks import several as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "several.csv", seeds, seconds, jobs)
+
+
 if __name__ == "__main__":
     app()
