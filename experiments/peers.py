@@ -56,7 +56,7 @@ def _model(method: str, data: Dataset, instance: Instance) -> np.ndarray:
     X = StandardScaler().fit_transform(data.X)
     y = np.full(len(X), -1)  # scikit-learn's mark for rows without a label
     y[instance.labelled] = data.y[instance.labelled] > 0
-    model = _self_training() if method.startswith("self_training") else _label_spreading()
+    model = self_training() if method.startswith("self_training") else label_spreading()
     model.fit(X, y)
     probability = model.predict_proba(X)[:, list(model.classes_).index(1)]
     positive = probability > 0.5
@@ -65,14 +65,16 @@ def _model(method: str, data: Dataset, instance: Instance) -> np.ndarray:
     return positive
 
 
-def _self_training() -> Any:
+def self_training() -> Any:
+    """Logistic regression that labels the rows it is sure of."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.semi_supervised import SelfTrainingClassifier
 
     return SelfTrainingClassifier(LogisticRegression(max_iter=1000))
 
 
-def _label_spreading() -> Any:
+def label_spreading() -> Any:
+    """On the graph of the seven nearest neighbours; with distances the default width spreads nothing."""
     from sklearn.semi_supervised import LabelSpreading
 
     return LabelSpreading(kernel="knn", n_neighbors=7, max_iter=200)

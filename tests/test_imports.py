@@ -23,7 +23,7 @@ LAYERS = [
     {"_labels", "_rows", "_totals", "_codes", "_fitting", "assignment", "multiclass", "kernels", "summary"},
     {"estimator", "model_selection", "criteria", "plots", "progress"},
     {"_refits", "search"},
-    {"_files", "_dialect", "tables", "encoding", "modelfile"},
+    {"_files", "_dialect", "tables", "encoding", "_schema", "modelfile"},
     {"demo", "report"},
     {"commands"},
     {"cli", "__main__"},

@@ -27,9 +27,11 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly"])
-@pytest.mark.parametrize("positive", [0.0, 1.0])
-def test_a_model_file_scores_as_the_classifier(tmp_path, kernel, positive):
-    clf = fit(kernel, "top_tau", gamma=0.4, degree=2, coef0=1.0, pos_label=positive)
+@pytest.mark.parametrize(("positive", "standardize"), [(0.0, "zscore"), (1.0, "rank")])
+def test_a_model_file_scores_as_the_classifier(tmp_path, kernel, positive, standardize):
+    clf = fit(
+        kernel, "top_tau", gamma=0.4, degree=2, coef0=1.0, pos_label=positive, standardize=standardize
+    )
     save_model(make_model(clf, ENCODING, "inside", {}), tmp_path / "m.json")
     model = load_model(tmp_path / "m.json")
     new, sign = rows(9, d=2), 1 if positive else -1
@@ -37,6 +39,19 @@ def test_a_model_file_scores_as_the_classifier(tmp_path, kernel, positive):
     np.testing.assert_array_equal(model.labels(model.scores(new)), clf.predict(new).astype(str))
     save_model(model, tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "change", [lambda v: v[0].reverse(), lambda v: v[0].pop(), lambda v: v.pop(), lambda v: v[0].clear()]
+)
+def test_ranks_that_do_not_fit_are_refused(tmp_path, change):
+    save_model(make_model(fit("rbf", "top_tau", standardize="rank"), ENCODING, "inside", {}), tmp_path / "m")
+    document = json.loads((tmp_path / "m").read_text())
+    change(document["model"]["scaling"]["values"])
+    document["checksum"] = _checksum(document["model"])
+    (tmp_path / "m").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match=r"scaling|contradicts itself"):
+        load_model(tmp_path / "m")
 
 
 def test_models_without_a_kernel_can_be_read_by_older_versions(tmp_path):

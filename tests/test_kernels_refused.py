@@ -92,3 +92,8 @@ def test_errors_of_parameters(parameters):
 def test_a_polynomial_that_overflows_is_refused(limit):
     with pytest.raises(InvalidProblemError, match="values beyond 1e308: lower degree or gamma"):
         fit("poly", "top_tau", degree=500, gamma=10.0, coef0=1.0, exact_kernel_limit=limit)
+
+
+def test_ranks_need_a_kernel():
+    with pytest.raises(InvalidProblemError, match="standardize='rank' needs a kernel"):
+        fit("linear", standardize="rank")

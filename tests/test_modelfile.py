@@ -40,7 +40,7 @@ def test_a_model_survives_the_file(path, fitted):
     assert model.n_positive == clf.n_positive_
     assert model.result["objective"] == clf.result_.objective
     assert model.settings == {"method": "top_tau"}
-    np.testing.assert_array_equal(model.shift, clf.scaling_.shift)
+    np.testing.assert_array_equal(model.scaling.shift, clf.scaling_.shift)
 
 
 def test_the_same_fit_gives_the_same_bytes(path, fitted, tmp_path):

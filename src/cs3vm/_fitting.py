@@ -16,12 +16,17 @@ from .kernels import KernelMap, fit_kernel_map, make_kernel
 from .methods import get_method
 from .problem import Problem
 from .result import Result
-from .scaling import Scaling, make_scaling
+from .scaling import RankScaling, Scaling, make_scaling
 from .solve import solve
 
 
-def learn_scaling(clf: Any, X: FloatArray, weight: FloatArray) -> Scaling:
+def learn_scaling(clf: Any, X: FloatArray, weight: FloatArray) -> Scaling | RankScaling:
     """The scaling of the rows that count; a kernel matrix has none."""
+    if clf.standardize == "rank" and clf.kernel == "linear":
+        raise InvalidProblemError(
+            "standardize='rank' needs a kernel, because a plane of ranks is no plane in the units of X: "
+            "set kernel='laplacian' or 'rbf', or standardize='zscore'"
+        )
     precomputed = clf.kernel == "precomputed"
     if precomputed:
         check_square(X)

@@ -24,6 +24,7 @@ from .intercept import FloatArray
 from .kernels import EXACT_LIMIT, KernelFunction
 from .norms import NORMS, Norm
 from .result import Result
+from .scaling import Scaling
 from .summary import CS3VMWarning, Summary, dropped_features, dropped_note, summarize, warnings_about
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Seconds; the best answer found by then is used.
     standardize
         ``"zscore"`` (mean 0, standard deviation 1, both weighted by ``sample_weight``), ``"paper"``
-        (centred, and rescaled only where a feature reaches beyond ±100) or None. ``coef_`` and
-        ``intercept_`` are always in the units of ``X``.
+        (centred, and rescaled only where a feature reaches beyond ±100), ``"rank"`` (each value by its rank,
+        for kernels only) or None. ``coef_`` and ``intercept_`` are always in the units of ``X``.
     pos_label
         The class that ``n_positive`` counts. Default: the greater of the two.
     unlabeled
@@ -141,7 +142,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "C": [Interval(Real, 0, None, closed="neither")],
         "count_penalty": [Interval(Real, 0, None, closed="neither")],
         "time_limit": [Interval(Real, 0, None, closed="right")],
-        "standardize": [StrOptions({"zscore", "paper"}), None],
+        "standardize": [StrOptions({"zscore", "paper", "rank"}), None],
         "pos_label": [str, Real, "boolean", None],
         "unlabeled": [str, Real, "boolean", None],
         "random_state": ["random_state"],
@@ -315,6 +316,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Keep hyperplanes of the problem in the units of X, or by landmarks of the kernel."""
         if self.kernel_map_ is None:
             self.dropped_features_ = dropped_features(self, planes)
+            assert isinstance(self.scaling_, Scaling)  # ranks are for kernels
             pairs = [self.scaling_.to_original(w, b) for w, b in zip(planes, intercepts, strict=True)]
             self.coef_ = np.array([w for w, _ in pairs])
             self.intercept_ = np.array([b for _, b in pairs])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,22 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._files import write_atomically
+from ._schema import DOCUMENT, KERNEL_VERSION, KERNELS, LINEAR_VERSION, SCHEMAS, VERSION, check
 from .encoding import Column, Encoding
 from .exceptions import ModelFileError
 from .intercept import FloatArray
 from .kernels import Kernel
-from .scaling import Scaling
+from .scaling import RankScaling, Scaling
 
 if TYPE_CHECKING:
     from .estimator import CS3VMClassifier
     from .result import Result
 
 FORMAT = "cs3vm-model"
-#: Raised whenever an older version of the package could misread a file. 2 has kernels, 3 several classes;
-#: a model is written as the least that holds it, so that older versions of the package can read it.
-LINEAR_VERSION, KERNEL_VERSION, VERSION = 1, 2, 3
-#: Kernels that a file can hold: a function is code, and a matrix belongs to the fitted rows alone.
-KERNELS = ("rbf", "laplacian", "poly")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +41,7 @@ class Model:
     encoding: Encoding
     coef: FloatArray  #: in the units of the encoded features; a score above 0 means positive
     intercept: float | FloatArray
-    shift: FloatArray  #: the scaling of the fit: for kernels, otherwise kept for the record
-    factor: FloatArray
+    scaling: Scaling | RankScaling  #: of the fit: for kernels, otherwise kept for the record
     result: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     library: str = ""
@@ -61,7 +54,7 @@ class Model:
         """``coef·x + intercept`` of encoded rows, or its kernel form; of several classes a column each."""
         if self.kernel is None or self.landmarks is None:
             return np.asarray(X @ self.coef.T + self.intercept)
-        scaled = Scaling(self.shift, self.factor).transform(X)
+        scaled = self.scaling.transform(X)
         return np.asarray(self.kernel.scores(scaled, self.landmarks, self.coef.T) + self.intercept)
 
     def labels(self, scores: FloatArray) -> Any:
@@ -84,8 +77,7 @@ def make_model(clf: CS3VMClassifier, encoding: Encoding, label: str, settings: d
     return Model(
         label=label,
         encoding=encoding,
-        shift=clf.scaling_.shift,
-        factor=clf.scaling_.factor,
+        scaling=clf.scaling_,
         settings=settings,
         library=__version__,
         kernel=None if mapped is None else mapped.kernel,
@@ -148,7 +140,7 @@ def save_model(model: Model, path: Path) -> None:
         "features": model.encoding.feature_names,
         "coef": model.coef.tolist(),
         "intercept": np.asarray(model.intercept).tolist(),
-        "scaling": {"shift": model.shift.tolist(), "factor": model.factor.tolist()},
+        "scaling": {name: _lists(value) for name, value in vars(model.scaling).items()},
         "result": model.result,
         "settings": model.settings,
     }
@@ -167,6 +159,10 @@ def save_model(model: Model, path: Path) -> None:
     write_atomically(path, lambda file: file.write(text + "\n"))
 
 
+def _lists(value: FloatArray | tuple[FloatArray, ...]) -> list[Any]:
+    return [part.tolist() for part in value] if isinstance(value, tuple) else value.tolist()
+
+
 def load_model(path: Path) -> Model:
     """Read a model from a file, after checking all of it."""
     document = _parse(path)
@@ -180,14 +176,14 @@ def load_model(path: Path) -> Model:
             f"{path.name} was written by a newer version of cs3vm ({document.get('library', 'unknown')}): "
             f"its format is {version}, this one reads up to {VERSION}. pip install --upgrade cs3vm"
         )
-    _check(document, _DOCUMENT, path.name, "the file")
+    check(document, DOCUMENT, path.name, "the file")
     body = document["model"]
     if document["checksum"] != _checksum(body):
         raise ModelFileError(
             f"{path.name} was changed or damaged after it was written (its checksum does not fit): use the "
             "original file, or fit the model again"
         )
-    _check(body, _SCHEMAS[version], path.name, "model")
+    check(body, SCHEMAS[version], path.name, "model")
     return _build(body, document["library"], path.name)
 
 
@@ -227,13 +223,13 @@ def _checksum(body: Any) -> str:
 
 def _build(body: dict[str, Any], library: str, name: str) -> Model:
     columns = tuple(Column(c["name"], c["kind"], tuple(c["categories"]), c["fill"]) for c in body["columns"])
-    encoding, scaling = Encoding(columns), body["scaling"]
+    encoding, scaling = Encoding(columns), _scaling(body["scaling"])
     number = len(encoding.feature_names)
     planes = body["coef"] if "classes" in body else [body["coef"]]
     if "classes" in body:
         _check_classes(body, name)
     kernel, landmarks = _kernel(body.get("kernel"), len(planes[0]), number, name)
-    lengths = {len(scaling["shift"]), len(scaling["factor"]), len(body["features"])}
+    lengths = {*map(len, body["scaling"].values()), len(body["features"])}
     if kernel is None:
         lengths.add(len(planes[0]))
     if lengths != {number} or body["features"] != encoding.feature_names:
@@ -248,8 +244,7 @@ def _build(body: dict[str, Any], library: str, name: str) -> Model:
         encoding,
         np.array(body["coef"], dtype=float),
         np.array(body["intercept"], dtype=float) if "classes" in body else float(body["intercept"]),
-        np.array(scaling["shift"], dtype=float),
-        np.array(scaling["factor"], dtype=float),
+        scaling,
         body["result"],
         body["settings"],
         library,
@@ -258,6 +253,13 @@ def _build(body: dict[str, Any], library: str, name: str) -> Model:
         tuple(body.get("classes", ())),
         tuple(map(float, body.get("totals", ()))),
     )
+
+
+def _scaling(given: dict[str, Any]) -> Scaling | RankScaling:
+    if "shift" in given:
+        return Scaling(np.array(given["shift"], dtype=float), np.array(given["factor"], dtype=float))
+    values, positions = (tuple(np.array(c, dtype=float) for c in given[n]) for n in ("values", "positions"))
+    return RankScaling(values, positions)
 
 
 def _check_classes(body: dict[str, Any], name: str) -> None:
@@ -282,102 +284,3 @@ def _kernel(
         )
     kernel = Kernel(given["name"], float(given["gamma"]), given["degree"], float(given["coef0"]))
     return kernel, np.array(rows, dtype=float).reshape(n_coef, n_features)
-
-
-# -- the schema: a test per field, and messages that name the field --------------------------------------
-Test = Callable[[Any], bool]
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
-
-
-def _list_of(test: Test) -> Test:
-    return lambda value: isinstance(value, list) and all(test(item) for item in value)
-
-
-def _record(fields: dict[str, Test]) -> Test:
-    return lambda value: (
-        isinstance(value, dict)
-        and value.keys() == fields.keys()
-        and all(t(value[k]) for k, t in fields.items())
-    )
-
-
-def _mapping(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _column(value: Any) -> bool:
-    fields: dict[str, Test] = {
-        "name": _text,
-        "kind": lambda kind: kind in ("number", "flag", "category"),
-        "categories": _list_of(_text),
-        "fill": lambda fill: fill is None or _text(fill) or _number(fill),
-    }
-    if not _record(fields)(value):
-        return False
-    known, fill = value["categories"], value["fill"]
-    if value["kind"] == "category":
-        return len(known) == len(set(known)) > 0 and (fill is None or fill in known)
-    return not known and not isinstance(fill, str)
-
-
-_DOCUMENT: dict[str, Test] = {
-    "format": _text,
-    "version": _number,
-    "library": _text,
-    "checksum": _text,
-    "model": _mapping,
-}
-_MODEL: dict[str, Test] = {
-    "label": _text,
-    "positive": _text,
-    "negative": _text,
-    "n_positive": lambda value: _number(value) and value >= 0,
-    "columns": _list_of(_column),
-    "features": _list_of(_text),
-    "coef": _list_of(_number),
-    "intercept": _number,
-    "scaling": _record({"shift": _list_of(_number), "factor": _list_of(_number)}),
-    "result": _mapping,
-    "settings": _mapping,
-}
-_a_kernel = _record(
-    {
-        "name": lambda name: name in KERNELS,
-        "gamma": lambda value: _number(value) and value > 0,
-        "degree": lambda value: _number(value) and isinstance(value, int) and value >= 0,
-        "coef0": _number,
-        "landmarks": _list_of(_list_of(_number)),
-    }
-)
-_SEVERAL = {name: test for name, test in _MODEL.items() if name not in ("positive", "negative", "n_positive")}
-_SEVERAL |= {
-    "classes": _list_of(_text),
-    "totals": _list_of(_MODEL["n_positive"]),
-    "coef": _list_of(_list_of(_number)),
-    "intercept": _list_of(_number),
-    "kernel": lambda value: value is None or _a_kernel(value),
-}
-_SCHEMAS = {LINEAR_VERSION: _MODEL, KERNEL_VERSION: _MODEL | {"kernel": _a_kernel}, VERSION: _SEVERAL}
-
-
-def _check(data: dict[str, Any], schema: dict[str, Test], name: str, place: str) -> None:
-    for key, test in schema.items():
-        if key not in data:
-            raise ModelFileError(f"{name} is not a valid model: {place} has no {key!r}. Fit the model again")
-        if not test(data[key]):
-            raise ModelFileError(f"{name} is not a valid model: {key!r} in {place} has a wrong value")
-    unknown = sorted(set(data) - set(schema))
-    if unknown:
-        raise ModelFileError(f"{name} is not a valid model: {place} has the unknown field {unknown[0]!r}")

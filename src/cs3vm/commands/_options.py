@@ -21,6 +21,7 @@ class Standardize(StrEnum):
 
     ZSCORE = "zscore"
     PAPER = "paper"
+    RANK = "rank"
     NONE = "none"
 
 
@@ -170,7 +171,7 @@ Scaling = Annotated[
     Standardize,
     typer.Option(
         "--standardize",
-        help="zscore: mean 0, deviation 1; paper: centred, rescaled beyond ±100; none.",
+        help="zscore: mean 0, deviation 1; rank: by ranks, with a kernel; paper: centred, ±100; none.",
         rich_help_panel=SEARCH,
     ),
 ]
