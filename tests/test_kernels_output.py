@@ -29,9 +29,7 @@ def path(tmp_path):
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly"])
 @pytest.mark.parametrize(("positive", "standardize"), [(0.0, "zscore"), (1.0, "rank")])
 def test_a_model_file_scores_as_the_classifier(tmp_path, kernel, positive, standardize):
-    clf = fit(
-        kernel, "top_tau", gamma=0.4, degree=2, coef0=1.0, pos_label=positive, standardize=standardize
-    )
+    clf = fit(kernel, "top_tau", gamma=0.4, degree=2, coef0=1.0, pos_label=positive, standardize=standardize)
     save_model(make_model(clf, ENCODING, "inside", {}), tmp_path / "m.json")
     model = load_model(tmp_path / "m.json")
     new, sign = rows(9, d=2), 1 if positive else -1
