@@ -1,11 +1,11 @@
-"""The engine agrees with SCIP on real data, cut to a size that SCIP can prove."""
+"""The engine agrees with SCIP, and all solvers of another norm agree, on real data cut to a size to prove."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from cs3vm import Problem, solve
+from cs3vm import Problem, available_solvers, solve
 from experiments.instances import data_dir, draw, load
 
 try:
@@ -63,3 +63,18 @@ def test_engine_and_scip_agree(dataset, seed):
     if theirs.is_optimal:  # SCIP is right to its tolerances
         assert ours.objective == pytest.approx(theirs.objective, rel=1e-5, abs=1e-6)
     assert theirs.lower_bound <= ours.objective * (1 + 1e-5) + 1e-6
+
+
+@pytest.mark.parametrize("norm", ["l1", "max"])
+@pytest.mark.parametrize("dataset", ["lupus", "haberman", "tae", "bupa", "glass2", "pima"])
+def test_solvers_agree_on_other_norms(dataset, norm):
+    large = cut(dataset, 0)
+    m = min(large.m, 25)
+    tau = round(large.n_positive * m / large.m)
+    problem = Problem(large.X, large.y, large.U[:m], tau, norm=norm)
+    results = [solve(problem, "cs3vm", solver=name, time_limit=30) for name in available_solvers(norm)]
+    assert len(results) >= 2
+    assert all(result.is_optimal for result in results)
+    values = [result.objective for result in results]
+    assert max(values) == pytest.approx(min(values), rel=1e-5)
+    assert max(result.lower_bound for result in results) <= min(values) * (1 + 1e-6)

@@ -278,6 +278,24 @@ def test_fit_writes_a_report(people, tmp_path):
     assert "region=north" in page
 
 
+def test_the_norm_and_the_features_it_leaves_out_are_said(people, tmp_path):
+    _, n_positive = people
+    words = ("--id", "person", "--n-positive", n_positive, "--norm", "l1", "--C", "0.3", "--force")
+    printed = fit(*words, method=("--method", "top_tau"))
+    assert printed.exit_code == 0, printed.output
+    assert "The 1-norm leaves out" in printed.output
+    answer = json.loads(fit(*words, "--json").stdout)
+    assert answer["norm"] == "l1"
+    assert answer["dropped"]
+    assert set(answer["dropped"]) < set(answer["features"])
+    page = (tmp_path / "people.report.html").read_text()
+    assert f"leaves out {len(answer['dropped'])} of {len(answer['features'])} features" in page
+    assert load_model(tmp_path / "people.model.json").settings["norm"] == "l1"
+    wrong = fit(*words, "--solver", "bnb")
+    assert wrong.exit_code == 2
+    assert "'bnb' does not know norm='l1'" in " ".join(wrong.output.split())
+
+
 def test_a_failing_report_does_not_lose_the_answer(people, monkeypatch, tmp_path):
     import cs3vm.report
 

@@ -6,10 +6,11 @@ import signal
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import cs3vm.solvers
-from cs3vm import Problem, Status, available_solvers, solve, verify
+from cs3vm import CS3VMClassifier, Problem, Status, available_solvers, solve, verify
 from cs3vm.convex import dual_bound, solve_convex
 from cs3vm.exceptions import InvalidProblemError
 from cs3vm.result import Result, answer
@@ -305,3 +306,54 @@ def test_l1_leaves_features_out():
     assert 0 in used
     assert len(used) < 6
     assert np.all(solve(replace(problem, norm="l2"), "top_tau").coef != 0)
+
+
+# -- the classifier ----------------------------------------------------------------------------------
+def table() -> tuple[pd.DataFrame, pd.Series]:
+    """Eight features, of which two matter, in very different units."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(70, 8)), columns=[f"x{k}" for k in range(8)])
+    truth = (X["x0"] - X["x1"] > 0).map({True: "yes", False: "no"})
+    X["x1"] *= 1e12  # its weight in these units is tiny, and yet it is used
+    return X, truth
+
+
+def test_the_classifier_names_the_features_that_l1_leaves_out():
+    X, truth = table()
+    y, total = truth.where(X.index < 20), int((truth[20:] == "yes").sum())
+    clf = CS3VMClassifier("ircm", norm="l1", C=0.2, time_limit=3).fit(X, y, n_positive=total)
+    assert clf.result_.problem.norm == "l1"
+    assert len(clf.dropped_features_) >= 3
+    assert not {"x0", "x1"} & set(clf.dropped_features_)
+    assert np.all(clf.coef_[0][X.columns.isin(clf.dropped_features_)] == 0)
+    note = clf.summary().notes[-1]
+    assert note.startswith(f"the 1-norm leaves out {len(clf.dropped_features_)} of 8 features (weight 0): x")
+    assert (clf.transduction_[20:] == "yes").sum() == total
+
+
+def test_without_names_dropped_features_are_numbers_and_l2_drops_none():
+    X, truth = table()
+    y, total = truth.where(X.index < 20), int((truth[20:] == "yes").sum())
+    numbers = CS3VMClassifier("top_tau", norm="l1", C=0.4).fit(X.to_numpy(), y, n_positive=total)
+    assert numbers.dropped_features_.dtype.kind == "i"
+    squared = CS3VMClassifier("top_tau").fit(X, y, n_positive=total)
+    assert list(squared.dropped_features_) == []
+    assert "1-norm" not in str(squared.summary())
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_several_classes_with_a_norm(norm):
+    X, _ = table()
+    truth = pd.cut(X["x0"], [-9, -0.4, 0.4, 9], labels=["low", "mid", "high"]).astype(str)
+    totals = truth[30:].value_counts()
+    clf = CS3VMClassifier("top_tau", norm=norm).fit(X, truth.where(X.index < 30), n_positive=totals)
+    assert {result.problem.norm for result in clf.result_.values()} == {norm}
+    assert pd.Series(clf.transduction_[30:]).value_counts().to_dict() == totals.to_dict()
+
+
+def test_a_kernel_has_no_norm_of_weights():
+    X, truth = table()
+    with pytest.raises(
+        InvalidProblemError, match=r"norm='l1' is about the weights of features.*kernel='rbf'"
+    ):
+        CS3VMClassifier(norm="l1", kernel="rbf").fit(X, truth.where(X.index < 20), n_positive=20)
