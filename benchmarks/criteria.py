@@ -117,7 +117,7 @@ def compared(differences: np.ndarray, datasets: list[str]) -> str:
     means = [statistics.mean(values) for values in by_dataset.values()]
     error = statistics.stdev(means) / len(means) ** 0.5 if len(means) > 1 else float("nan")
     p = wilcoxon(means).pvalue if np.any(means) else 1.0
-    return f"{statistics.mean(means):+.3f} ± {error:.3f} | {p:.2f}"
+    return f"{statistics.mean(means):+.3f} ± {error:.3f} | {'< 0.01' if p < 0.005 else f'{p:.2f}'}"
 
 
 def _matrix(rows: list[Row], quantity: str) -> np.ndarray:

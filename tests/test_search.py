@@ -144,6 +144,12 @@ def test_labels_of_weight_zero_are_not_held_out():
     assert task(y, sample_weight=[1, 1, 0, 1, 1, 1, 1, 0]).unlabelled.tolist() == [6]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_labels_of_weight_zero_take_no_place_in_a_fold(seed):
+    y, weight = [1] * 9 + [0] * 3 + [None], [1] * 3 + [0] * 6 + [1] * 4
+    assert [len(fold) for fold in task(y, Folds(3, 1, seed), sample_weight=weight).folds] == [2, 2, 2]
+
+
 def test_a_splitter_says_which_labels_are_held_out():
     y = [1, 1, 1, 0, 0, 0, None, None]
     folds = task(y, Folds(LabeledKFold(3), 1, 0)).folds

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils._param_validation import HasMethods, Interval
@@ -21,7 +21,7 @@ from .criteria import CRITERIA, HOLDING_OUT, Criterion, Evidence, evaluate, name
 from .exceptions import InvalidProblemError
 from .intercept import FloatArray
 
-#: The criterion that was best on the paper's datasets; see the page on choosing C and the kernel.
+#: Among the best on the paper's datasets, at one fit per candidate; docs/choosing.md has the figures.
 DEFAULT_CRITERION = "separation+consensus"
 
 
@@ -31,6 +31,9 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
     Every candidate of the grid is fitted to all labels and, if the criterion holds out labels, again without
     each fold of them; a criterion that allows for biased labels and knows the total then chooses. Ordinary
     cross-validation would judge by labels as biased as those it learns from.
+
+    Do not expect much: on the paper's datasets no criterion was clearly better than always taking the
+    Laplacian kernel with C = 1. A search protects from a bad guess; see the page "Choosing C and the kernel".
 
     Parameters
     ----------
@@ -69,7 +72,8 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
         ``score`` (NaN if the candidate failed), ``rank`` (1 is the best), ``score_<name>`` for each criterion
         of this package, ``fit_seconds`` (all its fits), ``error`` (empty, or why it failed).
     evidence_
-        What the criteria saw of each candidate; None if it failed.
+        The :class:`cs3vm.criteria.Evidence` on each candidate, None if it failed: some 24 bytes per
+        unlabelled row and fit.
     n_splits_
         The number of fits without some labels, per candidate.
     classes_
@@ -138,7 +142,7 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
         folds = Folds(self.cv, self.n_repeats, self.random_state) if needs_folds else None
         task = make_task(self.estimator, X, y, given, folds)
         pool = Parallel(n_jobs=self.n_jobs)
-        examined = pool(delayed(examine)(clone(self.estimator), params, task) for params in candidates)
+        examined = pool(delayed(examine)(self.estimator, params, task) for params in candidates)
         self.evidence_ = [None if isinstance(one, Failure) else one.evidence for one in examined]
         self.n_splits_ = len(task.folds)
         _report_failures(examined)
@@ -166,7 +170,7 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
         self.best_score_ = float(score[self.best_index_])
 
     def _refit(self, task: Task) -> None:
-        self.best_estimator_ = fit_candidate(clone(self.estimator), self.best_params_, task)
+        self.best_estimator_ = fit_candidate(self.estimator, self.best_params_, task)
         self.classes_ = self.best_estimator_.classes_
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.best_estimator_, name):
