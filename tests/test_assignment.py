@@ -107,6 +107,14 @@ def test_prices_are_central_and_repeat_the_labels():
     assert two.prices[1] - two.prices[0] == pytest.approx(5.0)  # halfway between 3 and 7
 
 
+def test_no_row_takes_a_class_with_total_zero():
+    rng = np.random.default_rng(3)
+    for scale in (1e-3, 1.0, 1e6):
+        S = scale * rng.normal(size=(300, 4))
+        answer = assign(S, [200, 0, 100, 0])
+        assert (S - answer.prices).argmax(axis=1).tolist() == answer.labels.tolist()
+
+
 def test_a_constant_per_class_or_per_row_changes_nothing():
     rng = np.random.default_rng(3)
     S, totals = rng.normal(size=(300, 5)), [100, 90, 60, 50, 0]

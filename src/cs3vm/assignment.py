@@ -31,6 +31,8 @@ SAMPLE_FROM = 4096
 SAMPLE_STEP = 8
 #: A pair of classes keeps at least this many candidates for a move.
 MIN_CANDIDATES = 32
+#: A class with total 0 costs more than the row that likes it best would pay, by this part of its scores.
+EMPTY_ROOM = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +196,9 @@ def _central_prices(cost: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
     for via in range(len(inside)):
         distance = np.minimum(distance, distance[:, via, None] + distance[via])
     prices[inside] = 0.5 * (distance.mean(axis=1) - distance.mean(axis=0))
-    for empty in np.flatnonzero(~used):  # dear enough that no row wants it
-        prices[empty] = np.max(prices[inside] - cost[inside, empty])
+    for empty in np.flatnonzero(~used):  # dear enough that no row wants it, with room for rounding
+        room = EMPTY_ROOM * (1.0 + np.abs(cost[inside, empty]).max())
+        prices[empty] = np.max(prices[inside] - cost[inside, empty]) + room
     return prices
 
 
