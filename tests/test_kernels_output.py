@@ -164,6 +164,13 @@ def test_gamma_must_be_positive(table, gamma):
     assert "positive number" in result.output
 
 
+@pytest.mark.parametrize("words", [("--coef0", "nan"), ("--coef0", "inf"), ("--seed", "-1")], ids=str)
+def test_numbers_out_of_range_are_named(table, words):
+    result = CliRunner().invoke(app, ["fit", "t.csv", "--label", "inside", "--n-positive", "3", *words])
+    assert result.exit_code == 2
+    assert f"'{words[0]}'" in result.output
+
+
 # -- summary, report, figures --------------------------------------------------------------------------------
 def test_the_summary_tells_of_an_approximation_only():
     assert "kernel" not in str(fit("rbf", "top_tau").summary())

@@ -94,6 +94,14 @@ def test_a_polynomial_that_overflows_is_refused(limit):
         fit("poly", "top_tau", degree=500, gamma=10.0, coef0=1.0, exact_kernel_limit=limit)
 
 
+@pytest.mark.parametrize("limit", [3000, 0])
+def test_a_kernel_that_is_zero_is_refused(limit):
+    with pytest.raises(InvalidProblemError, match="precomputed is 0 for all pairs of rows"):
+        fit_matrix(np.zeros((6, 6)), exact_kernel_limit=limit, n_components=3)
+    with pytest.raises(InvalidProblemError, match=r"poly, .* is 0 for all pairs of rows.*coef0 > 0"):
+        CS3VMClassifier("svm", kernel="poly").fit(np.ones((4, 2)), [0, 1, 0, 1])
+
+
 def test_ranks_need_a_kernel():
     with pytest.raises(InvalidProblemError, match="standardize='rank' needs a kernel"):
         fit("linear", standardize="rank")

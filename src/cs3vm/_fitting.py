@@ -43,6 +43,15 @@ def check_labelled(labelled: NDArray[np.bool_]) -> None:
         )
 
 
+def check_proof(clf: Any) -> None:
+    """Refuse to write the proofs of several classes over each other."""
+    if (clf.options or {}).get("proof") is not None:
+        raise InvalidProblemError(
+            "options has 'proof', but with several classes there is one problem per class, and each would "
+            "overwrite the file: solve result_[label].problem with cs3vm.solve(..., proof=...) for each class"
+        )
+
+
 def make_problem(
     clf: Any, X: FloatArray, signs: NDArray[np.int8], weight: FloatArray, total: Any
 ) -> tuple[Problem, KernelMap | None]:
@@ -88,6 +97,11 @@ def _features(
         exact_limit=clf.exact_kernel_limit,
         random_state=_seed(clf),
     )
+    if kernel_map.rank == 0:
+        raise InvalidProblemError(
+            f"the kernel {kernel} is 0 for all pairs of rows, so nothing tells them apart: give features "
+            "that vary, or coef0 > 0 for poly"
+        )
     features.flags.writeable = False  # so that the problem need not copy them
     return features[: len(labelled)], features[len(labelled) :], kernel_map
 

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ._codes import Codes, has_several_classes, read_codes
-from ._fitting import check_labelled, learn_scaling, make_problem, solve_problem
+from ._fitting import check_labelled, check_proof, learn_scaling, make_problem, solve_problem
 from ._labels import Labels, as_vector, find_unlabeled, one_class_error, read_labels, read_total, read_weights
 from ._rows import read_rows
 from ._totals import ClassTotals, read_class_totals, whole_totals
@@ -229,7 +229,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         totals = read_class_totals(n_positive, positive_rate)
         names = None if totals is None else list(totals.values)
         has_total = n_positive is not None or positive_rate is not None
-        for name in ("coef_", "dual_coef_", "pos_label_", "prices_"):
+        for name in ("coef_", "dual_coef_", "dropped_features_", "pos_label_", "prices_"):
             self.__dict__.pop(name, None)  # of an earlier fit of another kind
         if has_several_classes(y, totals, unlabeled=self.unlabeled, has_total=has_total):
             codes = read_codes(y, totals, unlabeled=self.unlabeled, pos_label=self.pos_label)
@@ -284,6 +284,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         labelled, unlabelled = ((known & (weight > 0)) for known in (labels.codes >= 0, labels.codes < 0))
         check_labelled(labelled)
+        check_proof(self)
         wanted = whole_totals(totals, labels.classes, weight[unlabelled])
         self.scaling_ = learn_scaling(self, X, weight)
         signs = np.where(labels.codes < 0, 0, -1).astype(np.int8)
@@ -372,8 +373,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def summary(self) -> Summary:
         """The plain SVM, the top-τ rule and this fit side by side, and what to beware of.
 
-        With several classes, one row per class. Print it for a table. The baselines are solved when it is
-        called.
+        With several classes, one row per class. Print it for a table. The baselines are solved by it.
         """
         check_is_fitted(self)
         if len(self.classes_) > 2:

@@ -54,6 +54,12 @@ def _positive(value: float) -> float:
     return value
 
 
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise typer.BadParameter(f"{value:g} is not a finite number")
+    return value
+
+
 def _share(value: float | None) -> float | None:
     if value is not None and not 0 <= value <= 1:
         raise typer.BadParameter(f"{value:g} is not between 0 and 1; for a number of rows use --n-positive")
@@ -196,7 +202,9 @@ Gamma = Annotated[
     ),
 ]
 Degree = Annotated[int, typer.Option(min=0, help="Of the kernel poly.", rich_help_panel=SEARCH)]
-Coef0 = Annotated[float, typer.Option("--coef0", help="Of the kernel poly.", rich_help_panel=SEARCH)]
+Coef0 = Annotated[
+    float, typer.Option("--coef0", callback=_finite, help="Of the kernel poly.", rich_help_panel=SEARCH)
+]
 Components = Annotated[
     int | None,
     typer.Option(
@@ -213,7 +221,9 @@ NormOfWeights = Annotated[
         rich_help_panel=SEARCH,
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the random numbers.", rich_help_panel=SEARCH)]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random numbers.", rich_help_panel=SEARCH)
+]
 OutDir = Annotated[
     Path | None,
     typer.Option(help="Folder of the output. Default: that of the table.", rich_help_panel=OUTPUT),
