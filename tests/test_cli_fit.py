@@ -617,3 +617,14 @@ def test_the_progress_line_is_for_terminals_only(capsys):
         shown[terminal] = file.getvalue()
     assert "best 8  bound 6" in shown[True]
     assert shown[False] == ""
+
+
+def test_rows_on_the_plane_are_explained_in_the_words_of_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    steps = pd.DataFrame({"x": [0] * 5 + [2] * 5 + [1] * 20, "yes": [0] * 5 + [1] * 5 + [None] * 20})
+    steps.to_csv("steps.csv", index=False)
+    words = ("steps.csv", "--label", "yes", "--n-positive", "10", "--no-report", "--method", "direct")
+    result = run("fit", *words)
+    assert "20 of 20 unlabelled rows lie on the hyperplane" in result.stderr
+    assert "--side-margin 0.01 forbids it" in result.stderr
+    assert "lie on the hyperplane" not in run("fit", *words, "--force", "--side-margin", "0.01").stderr

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, load_wine
+from sklearn.model_selection import cross_val_score
 from sklearn.svm import LinearSVC
 
 from cs3vm import CS3VMClassifier, LabeledKFold, Problem, Status, solve
@@ -107,6 +108,13 @@ def test_labels_of_any_type(names, make):
     assert counts_of(clf.transduction_[np.isnan(y)]) == wanted
 
 
+def test_classes_have_the_type_of_the_labels():
+    X, y, truth = clouds()
+    marked = np.where(np.isnan(y), -1, y).astype(int)
+    clf = quick().fit(X, marked, n_positive={float(c): n for c, n in totals_of(y, truth).items()})
+    assert clf.classes_.dtype == clf.transduction_.dtype == marked.dtype
+
+
 def test_minus_one_marks_unlabelled_rows_unless_it_has_a_total():
     X, y, truth = clouds()
     marked = np.where(np.isnan(y), -1, y).astype(int)
@@ -144,6 +152,7 @@ def test_a_class_may_have_labels_and_the_total_zero():
         warnings.simplefilter("ignore", CS3VMWarning)
         clf = quick().fit(X, y, n_positive={0: 0, 1: 25, 2: 26})
     assert counts_of(clf.transduction_[np.isnan(y)]) == {1: 25, 2: 26}
+    assert 0 not in clf.predict(X[np.isnan(y)])
 
 
 def test_weights_of_labels_count_and_unlabelled_rows_can_be_left_out():
@@ -202,6 +211,21 @@ def test_totals_of_a_part_of_the_rows_still_add_up():
         assert counts_of(clf.transduction_[np.isnan(y[train])]) == part
 
 
+def test_folds_ask_whether_minus_one_is_a_class():
+    X, y, truth = clouds()
+    marked = np.where(np.isnan(y), -1, y).astype(int)
+    with pytest.raises(
+        InvalidProblemError, match=r"ambiguous -1: y has 4 values.*LabeledKFold\(unlabeled=-1\)"
+    ):
+        next(LabeledKFold(3).split(X, marked))
+    folds = LabeledKFold(3, unlabeled=-1)
+    scores = cross_val_score(
+        quick(), X, marked, cv=folds, params={"n_positive": totals_of(y, truth)}, error_score="raise"
+    )
+    assert len(scores) == 3
+    assert np.isnan(y[next(folds.split(X, marked))[0]]).sum() == np.isnan(y).sum()
+
+
 # -- two classes -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("pos_label", [None, "no", "yes"])
 def test_two_totals_are_the_binary_fit(pos_label):
@@ -236,6 +260,8 @@ def test_another_fit_forgets_the_first():
     assert clf.decision_function(X).shape == (len(X),)
     clf.fit(X, y, n_positive=totals_of(y, truth))
     assert not hasattr(clf, "pos_label_")
+    clf.set_params(kernel="rbf").fit(X, y, n_positive=totals_of(y, truth))
+    assert not hasattr(clf, "dropped_features_")
     assert pickle.loads(pickle.dumps(clf)).predict(X).tolist() == clf.predict(X).tolist()
 
 
@@ -270,6 +296,11 @@ def test_another_fit_forgets_the_first():
         ({"n_positive": {0: 1}, "positive_rate": {0: 1}}, "n_positive or positive_rate, not both"),
         ({"n_positive": 3, "positive_rate": {0: 0.5, 1: 0.5, 2: 0}}, "n_positive or positive_rate, not both"),
         ({}, "y has 3 classes: .*Give one total for each of them"),
+        (
+            {"n_positive": {0: 17, 1: 17, 2: 17, np.nan: 9}},
+            "a number for nan, which is no class but the mark",
+        ),
+        ({"n_positive": {0: 17, 1: 17, 2: 17, None: 9}}, "a number for None, which is no class but the mark"),
     ],
 )
 def test_bad_totals(how, message):
@@ -292,6 +323,14 @@ def test_other_bad_input():
         quick().fit(X, y, n_positive=wanted, sample_weight=np.isnan(y).astype(float))
     with pytest.raises(InvalidProblemError, match="2 too many"):
         quick().fit(X[:2], [0, 1], n_positive={0: 1, 1: 1})
+    with pytest.raises(InvalidProblemError, match="positive_rate is given, but no row is unlabelled"):
+        quick().fit(X, truth, positive_rate={0: 0.3, 1: 0.3, 2: 0.4})
+    with pytest.raises(
+        InvalidProblemError, match=r"pos_label is 'c', which has no number in n_positive: .*'a'"
+    ):
+        quick(pos_label="c").fit(X[:3], ["a", None, None], n_positive={"a": 1, "b": 1})
+    with pytest.raises(InvalidProblemError, match="options has 'proof', but with several classes"):
+        quick(options={"proof": "p.gz"}).fit(X, y, n_positive=wanted)
 
 
 # -- summary -----------------------------------------------------------------------------------------
@@ -306,6 +345,9 @@ def test_summary_has_a_row_per_class():
     assert [row.objective for row in summary.rows] == [r.objective for r in clf.result_.values()]
     assert list(summary.to_frame().columns)[:4] == ["label", "labelled", "total", "svm_count"]
     assert "SVM says" in str(summary)
+    assert "approximated" not in str(summary)
+    approximated = quick(kernel="rbf", n_components=4).fit(X, y, n_positive=wanted).summary()
+    assert "objective, bound and proof are those of the approximated kernel" in str(approximated)
 
 
 # -- real data -----------------------------------------------------------------------------------------

@@ -113,6 +113,41 @@ def test_a_class_without_label_and_a_kernel(animals):
     assert load_model(Path("animals.model.json")).kernel.name == "rbf"
 
 
+def test_none_is_a_name_like_others(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_animals(("cat", "None", "zebra")).to_csv("animals.csv", index=False)
+    result = fit(*options({"cat": 20, "None": 10, "zebra": 18}))
+    assert result.exit_code == 0, result.output
+    Path("totals.csv").write_text("class,total\ncat,20\nNone,10\nzebra,18\n")
+    assert fit("--totals", "totals.csv", "--force").exit_code == 0
+    Path("totals.csv").write_text("class,total\ncat,20\n,10\nzebra,18\n")
+    message = refuse(tmp_path, "--totals", "totals.csv", "--force", command=fit)
+    assert "a class in totals.csv has no name" in message
+
+
+def test_an_approximated_kernel_is_named_as_such(animals):
+    result = fit(*options(TOTALS), "--kernel", "rbf", "--components", 4)
+    assert "objective, bound and proof are those of the approximated kernel" in result.stdout
+
+
+def test_the_report_counts_only_rows_with_weight():
+    X, y, truth = np.arange(9.0)[:, None], ["a", None, None, "b", None, None, "c", None, None], "abc"
+    weight = np.where(np.arange(9) % 3 == 2, 0.0, 1.0)
+    clf = CS3VMClassifier("top_tau").fit(X, y, n_positive=dict.fromkeys(truth, 1), sample_weight=weight)
+    page = make_report(clf, X, y, feature_names=["f"], label_name="kind", source="s", command="c")
+    assert page.count("33.3\N{NO-BREAK SPACE}%</td>") == 3
+    wrong = int(np.sum(np.array([row.svm_count for row in clf.summary().rows]) > 1))
+    assert wrong > 0
+    assert f"In the answer {wrong} rows" in page
+
+
+def test_the_report_reads_minus_one_as_the_fit_does():
+    X, y = np.arange(6.0)[:, None], np.array([1, 1, -1, -1, -1, -1])
+    clf = CS3VMClassifier("top_tau").fit(X, y, n_positive={0: 2, 1: 2})
+    page = make_report(clf, X, y, feature_names=["f"], label_name="kind", source="s", command="c")
+    assert "Of 6 rows, 2 have a label" in page
+
+
 def test_the_report_escapes_names_and_shows_every_class(animals):
     result = fit(*options(TOTALS), quick=("--time-limit", "1"))
     assert result.exit_code == 0, result.output

@@ -66,7 +66,9 @@ def read_codes(y: Any, totals: ClassTotals | None, *, unlabeled: Any = None, pos
     classes = np.unique(labelled)
     if totals is not None:
         check_names(totals, classes, declared_categories(y))
-        classes = np.unique(np.array([*classes.tolist(), *totals.values]))
+        unseen = [name for name in totals.values if name not in classes.tolist()]
+        if unseen:  # otherwise the classes keep the type that they have in y
+            classes = np.unique(np.array([*classes.tolist(), *unseen]))
     codes = np.full(len(vector), -1, dtype=np.int64)
     codes[~mask] = np.searchsorted(classes, labelled)
     return Codes(classes, codes)

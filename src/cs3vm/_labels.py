@@ -94,7 +94,7 @@ def find_unlabeled(
     ``names`` are all classes, where they are known.
     """
     mask = _missing(y)
-    if unlabeled is not None and not _is_missing(unlabeled):
+    if unlabeled is not None and not is_missing(unlabeled):
         mark = str(unlabeled) if y.dtype.kind == "U" else unlabeled  # numpy made text of the marks too
         mask[~mask] = np.asarray(y[~mask] == mark)
         return mask
@@ -143,11 +143,7 @@ def read_total(n_positive: Any, positive_rate: Any, weights: FloatArray) -> Any:
     if len(weights) == 0:
         if positive_rate is None and (n_positive is None or n_positive == 0):
             return 0
-        name = "positive_rate" if n_positive is None else "n_positive"
-        raise InvalidProblemError(
-            f"{name} is given, but no row is unlabelled: mark unlabelled rows with NaN or None, "
-            f"or name their mark with unlabeled=..., or leave {name} out"
-        )
+        raise nothing_unlabelled_error("positive_rate" if n_positive is None else "n_positive")
     if positive_rate is not None:
         return total_from_rate(positive_rate, weights)
     if n_positive is None:
@@ -156,6 +152,14 @@ def read_total(n_positive: Any, positive_rate: Any, weights: FloatArray) -> Any:
             "number of positives among them, or positive_rate, their share; it is never guessed"
         )
     return n_positive
+
+
+def nothing_unlabelled_error(name: str) -> InvalidProblemError:
+    """The error for a total or share of no rows."""
+    return InvalidProblemError(
+        f"{name} is given, but no row is unlabelled: mark unlabelled rows with NaN or None, "
+        f"or name their mark with unlabeled=..., or leave {name} out"
+    )
 
 
 def total_from_rate(positive_rate: Any, weights: FloatArray) -> float:
@@ -185,10 +189,10 @@ def _missing(y: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(np.isnan(y))
     if y.dtype != object:
         return np.zeros(len(y), dtype=bool)
-    return np.fromiter((_is_missing(v) for v in y), dtype=bool, count=len(y))
+    return np.fromiter((is_missing(v) for v in y), dtype=bool, count=len(y))
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """None, NaN, NaT and pandas' NA (whose comparisons have no truth value)."""
     if value is None:
         return True

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._labels import Labels, kind
+from ._labels import Labels, is_missing, kind, nothing_unlabelled_error
 from .exceptions import InvalidProblemError
 from .intercept import FloatArray
 
@@ -25,7 +25,13 @@ class ClassTotals(NamedTuple):
     def of_positive(self, labels: Labels, weight: FloatArray) -> tuple[float | None, float | None]:
         """The total or else the share of the positive one of two classes, for rows of these weights."""
         check_names(self, np.unique(labels.decode(labels.signs[labels.signs != 0])))
-        value = self.values[labels.classes.tolist()[labels.positive]]
+        label = labels.classes.tolist()[labels.positive]
+        if label not in self.values:
+            raise InvalidProblemError(
+                f"pos_label is {label!r}, which has no number in {self.name}: it knows "
+                f"{_shown(list(self.values))}"
+            )
+        value = self.values[label]
         if self.name == "positive_rate":
             return None, value
         check_sum(np.array(list(self.values.values())), weight[(labels.signs == 0) & (weight > 0)])
@@ -43,6 +49,8 @@ def whole_totals(totals: ClassTotals | None, classes: NDArray[Any], weights: Flo
     """The totals of several classes for unlabelled rows of these weights; shares by largest remainder."""
     if totals is None:
         return np.zeros(len(classes))
+    if totals.name == "positive_rate" and len(weights) == 0:
+        raise nothing_unlabelled_error(totals.name)
     check_unit(weights)
     values = np.array([totals.values[label] for label in classes.tolist()])
     if totals.name == "positive_rate":
@@ -81,6 +89,11 @@ def read_class_totals(n_positive: Any, positive_rate: Any) -> ClassTotals | None
     values: dict[Any, float] = {}
     for key, value in given.items():
         label = key.item() if isinstance(key, np.generic) else key
+        if is_missing(label):
+            raise InvalidProblemError(
+                f"{name} has a number for {label!r}, which is no class but the mark of an unlabelled row: "
+                "leave it out"
+            )
         if label in values:
             raise InvalidProblemError(f"{name} has the class {label!r} twice: give one number per class")
         values[label] = _number(name, label, value)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state
 
-from ._labels import as_vector, find_unlabeled, nearest_total, read_weights
+from ._labels import SKLEARN_MARK, as_vector, find_unlabeled, nearest_total, read_weights
 from ._totals import read_class_totals
 from .exceptions import InvalidProblemError
 
@@ -34,7 +34,7 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         Seed of the shuffling and of the choice of unlabelled rows.
     unlabeled
         A value of ``y`` that marks an unlabelled row. Missing values always do; so does -1 if ``y`` has
-        exactly two other values.
+        exactly two other values; beside more it must be named here.
     keep
         Share of the unlabelled rows in each training set, drawn anew for each; less than 1 is faster.
 
@@ -88,7 +88,7 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
             Ignored; scikit-learn passes it.
         """
         vector = as_vector(y)
-        mask = find_unlabeled(vector, unlabeled=self.unlabeled, has_total=_minus_one_marks(vector))
+        mask = self._unlabelled(vector)
         labelled, unlabelled = np.flatnonzero(~mask), np.flatnonzero(mask)
         if len(labelled) < self.n_splits:
             raise InvalidProblemError(
@@ -100,6 +100,18 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         codes = np.unique(vector[labelled].astype(str), return_inverse=True)[1]
         for train, test in folds.split(np.zeros(len(labelled)), codes):
             yield np.sort(np.append(labelled[train], self._draw(unlabelled, random))), labelled[test]
+
+    def _unlabelled(self, y: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which rows are unlabelled; -1 stands for it beside two other values, beside one it is a class."""
+        distinct = set() if y.dtype.kind in "bU" else set(y.tolist())
+        mask = find_unlabeled(y, unlabeled=self.unlabeled, has_total=len(distinct) == 3)
+        if self.unlabeled is None and len(distinct) > 3 and SKLEARN_MARK in distinct and not mask.any():
+            raise InvalidProblemError(
+                f"ambiguous -1: y has {len(distinct)} values, -1 among them, and none is missing. If -1 "
+                "marks the unlabelled rows, say LabeledKFold(unlabeled=-1); if it is a class, give it "
+                "another name"
+            )
+        return mask
 
     def _draw(self, unlabelled: Rows, random: np.random.RandomState) -> Rows:
         if self.keep == 1 or len(unlabelled) == 0:
@@ -127,7 +139,7 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
             Weights of all rows.
         """
         vector = as_vector(y)
-        mask = find_unlabeled(vector, unlabeled=self.unlabeled, has_total=_minus_one_marks(vector))
+        mask = self._unlabelled(vector)
         weight = read_weights(sample_weight, len(vector))
         kept = np.zeros(len(vector), dtype=bool)
         kept[np.asarray(train)] = True
@@ -147,8 +159,3 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
 
 def _is_number(value: Any, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
-
-
-def _minus_one_marks(y: NDArray[Any]) -> bool:
-    """Whether -1 stands beside two other values; beside one it is a class here."""
-    return y.dtype.kind not in "bU" and len(set(y.tolist())) == 3

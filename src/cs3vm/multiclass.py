@@ -16,7 +16,7 @@ from .intercept import FloatArray
 from .problem import Problem
 from .result import Result, Status
 from .solve import solve
-from .summary import ClassRow, Summary, warnings_about
+from .summary import ClassRow, Summary, kernel_note, warnings_about
 
 #: Solves a problem within so many seconds.
 SolveOne = Callable[[Problem, float], Result]
@@ -118,4 +118,4 @@ def summarize_classes(fit: OneVsRest, method: str) -> Summary:
         ClassRow.of(str(label), result, int(count))
         for label, result, count in zip(fit.classes.tolist(), fit.results, counts, strict=True)
     ]
-    return Summary(tuple(rows), tuple(fit.warnings(method)))
+    return Summary(tuple(rows), (*fit.warnings(method), *kernel_note(fit.results[0])))

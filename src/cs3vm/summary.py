@@ -16,6 +16,8 @@ from .solve import solve
 
 #: The baselines of every summary and the names they are shown under.
 BASELINES = {"svm": "SVM", "top_tau": "SVM + top-τ"}
+#: How to ask for a plane without unlabelled rows on it; commands say it in their own words.
+OFF_THE_PLANE = "options={'side_margin': 0.01}"
 #: So many features that the 1-norm leaves out are named.
 MAX_DROPPED = 10
 
@@ -215,7 +217,7 @@ def warnings_about(result: Result, method: str) -> list[str]:
 def _why_on_plane(result: Result) -> str:
     if np.allclose(np.asarray(result.coef), 0.0, atol=1e-9):
         return "the hyperplane ignores the features (w = 0)"
-    return "discrete features do this, and options={'side_margin': 0.01} forbids it"
+    return f"discrete features do this, and {OFF_THE_PLANE} forbids it"
 
 
 def format_table(rows: Sequence[dict[str, str]]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import TableError
-from ..tables import Table, read_table, suggestion
+from ..tables import MISSING, Table, read_table, suggestion
 
 #: The columns of a table of totals.
 CLASS, TOTAL = "class", "total"
@@ -30,9 +30,9 @@ def _from_table(path: Path) -> list[tuple[str, str]]:
     table = read_table(path, (CLASS, TOTAL))
     for name in (CLASS, TOTAL):
         table.require(name, "column for --totals:")
-    columns = (table.frame[name].astype(object) for name in (CLASS, TOTAL))
-    pairs = zip(*columns, strict=True)
-    return [("" if label is None else str(label).strip(), str(total).strip()) for label, total in pairs]
+    columns = (table.frame[name] for name in (CLASS, TOTAL))
+    pairs = zip(*(column.astype(object).where(column.notna(), "") for column in columns), strict=True)
+    return [(str(label).strip(), str(total).strip()) for label, total in pairs]
 
 
 def _from_word(word: str) -> tuple[str, str]:
@@ -45,7 +45,7 @@ def _from_word(word: str) -> tuple[str, str]:
 def _collect(pairs: Iterable[tuple[str, str]], place: str) -> dict[str, int]:
     totals: dict[str, int] = {}
     for label, text in pairs:
-        if not label or label in ("nan", "<NA>", "None"):
+        if label in MISSING:  # as in the label column, whose cells are read in the same way
             raise TableError(f"a class {place} has no name: give one class and one total each")
         if label in totals:
             raise TableError(f"the class {label!r} is twice {place}: give one total per class")

@@ -16,7 +16,7 @@ import typer
 from .._files import check_outputs, write_atomically
 from ..exceptions import MissingPackageError
 from ..result import Callback, Status
-from ..summary import dropped_note, kernel_note
+from ..summary import OFF_THE_PLANE, dropped_note, kernel_note
 from . import _options as opt
 from . import _several as several
 from ._common import CtrlC, command_line, tell
@@ -216,17 +216,19 @@ def search(data: Data | SeveralData, settings: Settings, *, quiet: bool) -> Answ
             with stop, nullcontext() if quiet else line:
                 _fit(clf, data)
         except KeyboardInterrupt:  # before the method had an answer of its own
-            notes.append(
-                "stopped by Ctrl-C before the search had an answer: the rows with the highest scores of the "
-                "SVM are taken to be positive"
+            instead = (
+                "the labels come from plain SVMs, one for each class, and meet the totals"
+                if data.positive is None
+                else "the rows with the highest scores of the SVM are taken to be positive"
             )
+            notes.append(f"stopped by Ctrl-C before the search had an answer: {instead}")
             clf = settings.classifier(data.positive).set_params(method="top_tau")
             _fit(clf, data)
     results = clf.result_.values() if len(clf.classes_) > 2 else [clf.result_]
     if any(result.status is Status.INTERRUPTED for result in results):
         notes.append("stopped by Ctrl-C: this is the best answer found until then")
     about = [str(warning.message) for warning in caught if issubclass(warning.category, CS3VMWarning)]
-    words = "options={'side_margin': 0.1}", "--side-margin 0.1"  # from Python's words to the command's
+    words = OFF_THE_PLANE, "--side-margin 0.01"  # from Python's words to the command's
     return Answer(clf, notes, [text.replace(*words) for text in about])
 
 
@@ -367,9 +369,10 @@ def _headline(clf: CS3VMClassifier, data: Data, label: str) -> str:
 
 def in_words(clf: CS3VMClassifier) -> str:
     """What is proven about the answer, and for which kernel."""
-    if len(clf.classes_) > 2:
-        return several.in_words(clf)
-    return " ".join([_proven(clf), *(f"Note: {note}." for note in kernel_note(clf.result_))])
+    is_several = len(clf.classes_) > 2
+    said = several.in_words(clf) if is_several else _proven(clf)
+    result = next(iter(clf.result_.values())) if is_several else clf.result_
+    return " ".join([said, *(f"Note: {note}." for note in kernel_note(result))])
 
 
 def _proven(clf: CS3VMClassifier) -> str:

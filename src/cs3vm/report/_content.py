@@ -85,7 +85,8 @@ def content(clf: Any, X: Any, y: Any, names: Names, warnings: Sequence[str]) -> 
 def _signs(clf: Any, y: Any) -> NDArray[np.int8]:
     """+1 and -1 for labelled rows, 0 for the others."""
     labels = as_vector(y)
-    missing = find_unlabeled(labels, unlabeled=clf.unlabeled, has_total=clf.result_.problem.m > 0)
+    has_total, names = clf.result_.problem.m > 0, clf.classes_.tolist()
+    missing = find_unlabeled(labels, unlabeled=clf.unlabeled, has_total=has_total, names=names)
     signs = np.zeros(len(labels), dtype=np.int8)
     signs[~missing] = np.where(labels[~missing] == clf.pos_label_, 1, -1)
     return signs

@@ -7,13 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._labels import as_vector, find_unlabeled
 from ..intercept import FloatArray
 from ..multiclass import OneVsRest, class_scores, plain_machines, summarize_classes
 from ..plots import format_number
-from ..summary import dropped_note
+from ..summary import dropped_note, kernel_note
 from ._content import Names, percent, sentence, signed, versions
 
 MAX_FEATURES = 10  # rows of the table of weights of each class
@@ -25,18 +24,18 @@ def content_of_classes(clf: Any, y: Any, names: Names, warnings: Sequence[str]) 
     summary = summarize_classes(fit, clf.method)
     labels = as_vector(y)
     missing = find_unlabeled(labels, unlabeled=clf.unlabeled, has_total=True, names=clf.classes_.tolist())
-    unlabelled = int(missing.sum())
+    unlabelled, counted = int(missing.sum()), fit.results[0].problem.m  # rows of weight 0 do not count
     notes = [*warnings, *summary.notes, *dropped_note(clf, names.features)]
     return {
-        "classes": [_row(row, unlabelled) for row in summary.rows],
+        "classes": [_row(row, counted) for row in summary.rows],
         "facts": {
             "n": format_number(len(labels)),
             "labelled": format_number(len(labels) - unlabelled),
             "unlabelled": format_number(unlabelled),
             "k": format_number(len(clf.classes_)),
         },
-        "proof": _proof(clf),
-        "moves": _moves(fit, clf.transduction_[missing]),
+        "proof": _proof(clf, kernel_note(fit.results[0])),
+        "moves": _moves(fit),
         "weights": [] if clf.kernel_map_ is not None else _weights(clf, names.features),
         "kernel": "" if clf.kernel_map_ is None else str(clf.kernel_map_),
         "warnings": [sentence(note) for note in dict.fromkeys(notes)],
@@ -46,36 +45,37 @@ def content_of_classes(clf: Any, y: Any, names: Names, warnings: Sequence[str]) 
     }
 
 
-def _row(row: Any, unlabelled: int) -> dict[str, str]:
+def _row(row: Any, counted: int) -> dict[str, str]:
     miss = row.svm_count - round(row.total)
     return {
         **row.cells(),
         "total": format_number(row.total),
-        "share": percent(row.total, unlabelled),
+        "share": percent(row.total, counted),
         "svm": format_number(row.svm_count),
         "miss": "met" if miss == 0 else f"{format_number(abs(miss))} too {'many' if miss > 0 else 'few'}",
-        "width": f"{100 * row.total / max(1, unlabelled):.2f}",
-        "svm_width": f"{100 * row.svm_count / max(1, unlabelled):.2f}",
+        "width": f"{100 * row.total / max(1, counted):.2f}",
+        "svm_width": f"{100 * row.svm_count / max(1, counted):.2f}",
     }
 
 
-def _proof(clf: Any) -> dict[str, str]:
+def _proof(clf: Any, notes: Sequence[str]) -> dict[str, str]:
     """How good the answer is proven to be."""
     number, proven = len(clf.result_), sum(result.is_optimal for result in clf.result_.values())
     text = (
         "Each class has a hyperplane of its own against all others, found with its own total. The labels "
         "then are those with the highest summed scores among all that meet every total; that step is exact."
     )
+    text = " ".join([text, *map(sentence, notes)])
     kind = "good" if proven == number else "part" if proven else "none"
     return {"kind": kind, "headline": f"{proven} of {number} hyperplanes proven optimal", "text": text}
 
 
-def _moves(fit: OneVsRest, labels: NDArray[Any]) -> dict[str, Any]:
-    """From the class that plain SVMs give to the class in the answer, how many rows."""
-    if len(labels) == 0 or len(labels) != fit.results[0].problem.m:  # rows of weight 0 have no score here
+def _moves(fit: OneVsRest) -> dict[str, Any]:
+    """From the class that plain SVMs give to the class in the answer, how many rows that count."""
+    now = fit.assignment.labels
+    if len(now) == 0:
         return {"changed": "0", "share": percent(0, 1), "table": []}
     before = class_scores(plain_machines(fit)).argmax(axis=1)
-    now = np.searchsorted(fit.classes, labels)
     table = np.zeros((len(fit.classes),) * 2, dtype=int)
     np.add.at(table, (before, now), 1)
     changed = int(np.sum(before != now))
