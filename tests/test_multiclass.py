@@ -198,7 +198,26 @@ def test_the_time_is_shared_and_an_interrupt_ends_all_classes():
     assert 10.0 < seconds[1] < seconds[2] < seconds[3] < 40.0  # what one class leaves is for the next
     seconds.clear()
     one_vs_rest(problem, np.arange(4), codes, totals, lambda *a: how(*a, status=Status.INTERRUPTED), 40.0)
-    assert seconds[1:] == [0.0, 0.0, 0.0]
+    assert len(seconds) == 1  # no search for the other three
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_labels_after_an_interrupt_rest_on_the_scores_of_all_classes(kernel):
+    """As on the command line: after the interrupt every call of the callback raises it again."""
+    X, y, truth = clouds()
+    calls = []
+
+    def stop(point):
+        calls.append(point)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+
+    clf = CS3VMClassifier("direct", kernel=kernel, n_components=30, options={"callback": stop})
+    clf.fit(X, y, n_positive=totals_of(y, truth))
+    assert clf.result_[2].status is Status.INTERRUPTED
+    assert not any(result.is_trivial for result in clf.result_.values())
+    assert [("kernel" in result.extras) for result in clf.result_.values()] == [kernel == "rbf"] * 3
+    assert np.mean(clf.transduction_ == truth) > 0.9
 
 
 def test_totals_of_a_part_of_the_rows_still_add_up():
@@ -329,6 +348,8 @@ def test_other_bad_input():
         InvalidProblemError, match=r"pos_label is 'c', which has no number in n_positive: .*'a'"
     ):
         quick(pos_label="c").fit(X[:3], ["a", None, None], n_positive={"a": 1, "b": 1})
+    with pytest.raises(InvalidProblemError, match=r"a number for '\?', which is no class but the mark"):
+        quick(unlabeled="?").fit(X[:3], ["a", "?", "?"], n_positive={"a": 1, "b": 0, "?": 1})
     with pytest.raises(InvalidProblemError, match="options has 'proof', but with several classes"):
         quick(options={"proof": "p.gz"}).fit(X, y, n_positive=wanted)
 

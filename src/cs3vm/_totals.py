@@ -78,8 +78,11 @@ def largest_remainder(quotas: FloatArray, total: int) -> IntArray:
     return floors
 
 
-def read_class_totals(n_positive: Any, positive_rate: Any) -> ClassTotals | None:
-    """The totals or shares of several classes, if that is what was given; None for a single number."""
+def read_class_totals(n_positive: Any, positive_rate: Any, mark: Any = None) -> ClassTotals | None:
+    """The totals or shares of several classes, if that is what was given; None for a single number.
+
+    ``mark`` is the value that marks unlabelled rows, besides missing ones.
+    """
     several = _is_mapping(n_positive) or _is_mapping(positive_rate)
     if several and n_positive is not None and positive_rate is not None:
         raise InvalidProblemError("give n_positive or positive_rate, not both")
@@ -89,7 +92,7 @@ def read_class_totals(n_positive: Any, positive_rate: Any) -> ClassTotals | None
     values: dict[Any, float] = {}
     for key, value in given.items():
         label = key.item() if isinstance(key, np.generic) else key
-        if is_missing(label):
+        if is_missing(label) or (mark is not None and kind(label) == kind(mark) and label == mark):
             raise InvalidProblemError(
                 f"{name} has a number for {label!r}, which is no class but the mark of an unlabelled row: "
                 "leave it out"

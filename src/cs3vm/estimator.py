@@ -226,7 +226,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             left out (and still get a label in ``transduction_``).
         """
         X = read_rows(self, X, reset=True)
-        totals = read_class_totals(n_positive, positive_rate)
+        totals = read_class_totals(n_positive, positive_rate, self.unlabeled)
         names = None if totals is None else list(totals.values)
         has_total = n_positive is not None or positive_rate is not None
         for name in ("coef_", "dual_coef_", "dropped_features_", "pos_label_", "prices_"):

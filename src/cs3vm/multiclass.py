@@ -83,16 +83,31 @@ def one_vs_rest(
     how
         Solves the problem of one class.
     seconds
-        For all classes together; what one does not need is left to those after it.
+        For all classes together; what one does not need is left to those after it. Once one of them is
+        interrupted, there is no search for those after it.
     """
-    deadline, results = time.perf_counter() + seconds, []
+    deadline, stopped = time.perf_counter() + seconds, False
+    results: list[Result] = []
     for c, total in enumerate(totals.tolist()):
         one = replace(problem, y=np.where(codes == c, 1.0, -1.0), n_positive=total)
         left = max(0.0, deadline - time.perf_counter())
-        results.append(how(one, left / (len(totals) - c)))
-        if results[-1].status is Status.INTERRUPTED:
-            deadline = 0.0  # the other classes get the first answer there is
+        found = results[0] if stopped else how(one, left / (len(totals) - c))
+        stopped = stopped or found.status is Status.INTERRUPTED
+        results.append(_after_interrupt(one, found) if stopped else found)
     return OneVsRest(classes, tuple(results))
+
+
+def _after_interrupt(problem: Problem, found: Result) -> Result:
+    """The first answer of the heuristic, unless a better one was found for this problem in time.
+
+    The labels need a useful score of every class, and a search may end before it has any.
+    """
+    method = "direct" if problem.norm == "l2" else "top_tau"  # the heuristic knows no other norm
+    quick = solve(problem, method, time_limit=0.0)
+    if found.problem is problem and found.objective <= quick.objective:
+        return found
+    shared = {name: value for name, value in found.extras.items() if name == "kernel"}
+    return replace(quick, status=Status.INTERRUPTED, extras={**quick.extras, **shared})
 
 
 def class_scores(results: tuple[Result, ...]) -> FloatArray:
