@@ -25,6 +25,7 @@ Bits = NDArray[np.uint64]
 
 MAX_LEVELS = 24
 _MAX_PIVOTS = 400
+_TRIAL, _USEFUL = 500, 0.05  # after so many tests the graph must have been of use in this share of them
 #: The pair values are single precision: this factor makes sure that they are rounded down.
 _ROUND_DOWN = 1.0 - 1.2e-7
 DIRECTION, LEVELS, NEXT_ROW, PAIRS, TESTS, HITS, FIXED, RAISED, LOCAL, BISECTIONS = range(10)
@@ -60,6 +61,33 @@ def new_graph(problem: Problem, enabled: bool) -> Graph:
         np.array([1.0, 0.0, unit]),
         np.zeros(10, dtype=np.int64),
     )
+
+
+def own_graph(graph: Graph) -> Graph:
+    """The same pair values, for another searcher: the rest is written to."""
+    return graph._replace(
+        edges=graph.edges.copy(),
+        alive=graph.alive.copy(),
+        union=graph.union.copy(),
+        rest=graph.rest.copy(),
+        part=graph.part.copy(),
+        step=graph.step.copy(),
+        num=graph.num.copy(),
+    )
+
+
+def joint_counters(graph: Graph) -> dict[str, int]:
+    """What the graph was used for."""
+    names = {"pairs": PAIRS, "joint_tests": TESTS, "joint_closed": HITS, "joint_fixed": FIXED}
+    return {name: int(graph.num[i]) for name, i in (names | {"joint_raised": RAISED}).items()}
+
+
+def switch_off_if_useless(graph: Graph) -> None:
+    """Switch it off where it hardly ever closes, fixes or raises anything."""
+    num = graph.num
+    if num[DIRECTION] != 0 and num[TESTS] >= _TRIAL:
+        useful = num[HITS] + num[FIXED] + num[RAISED]
+        num[DIRECTION] *= int(useful >= _USEFUL * num[TESTS])
 
 
 def set_levels(graph: Graph, problem: Problem, lim: Limits, floor: float) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -12,7 +14,7 @@ import numpy as np
 from ..convex import ConvexSolution, dual_bound, solve_convex
 from ..intercept import FloatArray
 from ..problem import Problem
-from ..result import Callback, TracePoint
+from ..result import TracePoint
 from ._arrays import (
     BOUND,
     BRANCH_ROW,
@@ -22,84 +24,38 @@ from ._arrays import (
     OBJ,
     SIGN,
     STAY_BOUND,
-    IntArray,
     Limits,
-    SignArray,
     new_state,
 )
 from ._kernels import FLIPS, PIVOTS, WORK, WORK_LIMIT, load_state, reset
+from .crew import Crew, Node, Options, Stopped
 from .flips import hold, load_sides
 from .graph import (
     BISECTIONS,
     DIRECTION,
-    FIXED,
-    HITS,
     LOCAL,
-    PAIRS,
-    RAISED,
-    TESTS,
     evaluate_pairs,
+    joint_counters,
     new_graph,
+    own_graph,
     set_levels,
+    switch_off_if_useless,
 )
 from .incumbent import Incumbent
 from .node import BRANCH, FATHOMED, PAUSED, process
 from .relaxation import Relaxation, unbeatable_level
 
-_JOINT = {
-    "pairs": PAIRS,
-    "joint_tests": TESTS,
-    "joint_closed": HITS,
-    "joint_fixed": FIXED,
-    "joint_raised": RAISED,
-}
 _JOINT_ROWS = 2500  # the joint-flip matrix has the square of this size
 _BISECTIONS = 5  # steps in which the joint bound of a node is found
-_TRIAL, _USEFUL = 500, 0.05  # after so many tests the graph must have been of use in this share of them
 _PERTURBATIONS = (0.0, 1.0, 30.0)  # tried where a bound disappoints, as multiples of the usual one
 _SLICE = 0.04  # seconds between two looks at the clock
 _SMALLEST_GAP = 1e-8
 _PLUNGE = 0.25  # how far above the best open bound a plunge may go, as a share of the gap
 
 
-@dataclass(slots=True)
-class Node:
-    """An open node: its sides and what its parent knew."""
-
-    bound: float
-    depth: int
-    side: SignArray
-    V: FloatArray | None
-    labelled: FloatArray
-    members: IntArray
-    values: FloatArray
-    b: float
-
-
-@dataclass(slots=True)
-class Options:
-    """When to stop."""
-
-    deadline: float
-    gap: float = 1e-6
-    node_limit: float = float("inf")
-    memory_limit: float = float("inf")
-    cutoff: float = float("inf")
-    first_improvement: bool = False
-    joint: bool = True
-    callback: Callback | None = None
-
-
-@dataclass(slots=True)
-class Stopped(Exception):  # noqa: N818
-    """Leaves the search loop."""
-
-    reason: str
-
-
 @dataclass
 class Tree:
-    """A search for one problem."""
+    """A search for one problem: what one thread does, and the nodes that all threads share."""
 
     problem: Problem
     incumbent: Incumbent
@@ -112,8 +68,10 @@ class Tree:
     unresolved: float = float("inf")
     n_unresolved: int = 0
     trace: list[TracePoint] = field(default_factory=list)
+    crew: Crew = field(default_factory=Crew)
 
     def __post_init__(self) -> None:
+        self.crew.members.append(self)
         self.heap: list[tuple[float, int, Node]] = []
         self.stack: list[Node] = []
         self.ticket = itertools.count()
@@ -126,6 +84,11 @@ class Tree:
         self.joint = self.options.joint and 3 <= self.problem.m <= _JOINT_ROWS
         self.graph = new_graph(self.problem, self.joint)
         self.update_limits()
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the caller's own thread, which alone calls back."""
+        return self.crew.members[0] is self
 
     # -- limits ----------------------------------------------------------------------------------
     def update_limits(self) -> None:
@@ -140,7 +103,7 @@ class Tree:
     @property
     def bound(self) -> float:
         """A lower bound on the optimum: of what is open, unresolved or cut off."""
-        bounds = [self.current, self.unresolved, self.limits.cutoff * (1.0 - 1e-9)]
+        bounds = [self.crew.bound]
         if self.heap:
             bounds.append(self.heap[0][0])
         bounds.extend(node.bound for node in self.stack)
@@ -149,11 +112,20 @@ class Tree:
     # -- the loop --------------------------------------------------------------------------------
     def run(self) -> str:
         """Search; return why it ended: "done", "time", "nodes", "improved" or "interrupted"."""
+        with self.crew.lock:
+            reason = "error"
+            try:
+                reason = self._search(self._begin)
+            finally:
+                if reason != "done":
+                    self.crew.stop(reason)
+                self.crew.join()
+            return self.crew.reason or reason
+
+    def _search(self, begin: Callable[[], None] = lambda: None) -> str:
+        """Take nodes until there are none."""
         try:
-            self._root()
-            if self._next():
-                self._joint_bounds()
-                self._plunge()
+            begin()
             while self._next():
                 self._plunge()
         except Stopped as stop:
@@ -162,6 +134,24 @@ class Tree:
             return "interrupted"
         self.current = float("inf")
         return "done"
+
+    def _begin(self) -> None:
+        """The root, alone; then the other threads join in."""
+        self._root()
+        if self._next():
+            self._joint_bounds()
+            self._plunge()
+            for _ in range(self.options.n_jobs - 1):
+                self.crew.start(self._assistant()._search)
+
+    def _assistant(self) -> Tree:
+        """Another searcher of the same nodes, with arrays of its own."""
+        other = copy(self)
+        other.relaxation = Relaxation(self.problem)
+        other.graph = own_graph(self.graph)
+        other.n_nodes, other.n_unresolved, other.current = 0, 0, float("inf")
+        other.crew.members.append(other)
+        return other
 
     def _root(self) -> None:
         labelled, members, values, b = self.relaxation.warm_start(self.svm)
@@ -189,16 +179,9 @@ class Tree:
         self.graph.num[BISECTIONS] = _BISECTIONS
         set_levels(self.graph, self.problem, self.limits, self.root_bound)
 
-    def _judge_graph(self) -> None:
-        """Switch the joint-flip graph off where it hardly ever closes, fixes or raises anything."""
-        num = self.graph.num
-        if num[DIRECTION] != 0 and num[TESTS] >= _TRIAL:
-            useful = num[HITS] + num[FIXED] + num[RAISED]
-            num[DIRECTION] *= int(useful >= _USEFUL * num[TESTS])
-
     def _next(self) -> bool:
         """Load the next open node that is still of interest."""
-        while self.stack or self.heap:
+        while self._has_work():
             node = self.stack[-1] if self.stack else self.heap[0][2]
             self.current = min(self.current, node.bound)  # first, lest an interrupt lose the node
             if self.stack:
@@ -211,8 +194,19 @@ class Tree:
             self.current = float("inf")
         return False
 
+    def _has_work(self) -> bool:
+        """Whether there is an open node, after waiting for the others if they may still store some."""
+        while not (self.stack or self.heap):
+            if self.crew.current == float("inf"):
+                return False
+            self.crew.wait()
+            self._look_at_clock(perf_counter())
+        return True
+
     def _load(self, node: Node) -> None:
         r = self.relaxation
+        if self.incumbent.value < self.level:  # another searcher's find
+            self.update_limits()
         load_sides(r.rows, r.box, r.node, node.side)
         r.node.V[:] = self.root_V if node.V is None else node.V
         if len(node.members) == 0:
@@ -232,7 +226,7 @@ class Tree:
             bound = self.relaxation.node.out[BOUND]
             if outcome == FATHOMED or not self._examine(outcome):
                 break
-            if self.n_nodes >= self.options.node_limit:
+            if self.crew.n_nodes >= self.options.node_limit:
                 self.current = bound
                 raise Stopped("nodes")
             if not self._branch():
@@ -246,7 +240,10 @@ class Tree:
         while True:
             began, work = perf_counter(), int(r.tmp.counter[WORK])
             r.tmp.counter[WORK_LIMIT] = work + int(self.rate * _SLICE)
-            outcome = process(r.rows, r.box, r.base, r.spare, r.tmp, r.node, self.graph, self.limits, both)
+            with self.crew:
+                outcome = process(
+                    r.rows, r.box, r.base, r.spare, r.tmp, r.node, self.graph, self.limits, both
+                )
             now = perf_counter()
             done = int(r.tmp.counter[WORK]) - work
             if now - began > 0.01:
@@ -259,8 +256,11 @@ class Tree:
     def _look_at_clock(self, now: float) -> None:
         if now - self._last_trace > 0.5:
             self._last_trace = now
-            self._judge_graph()
-            self.record(now)
+            switch_off_if_useless(self.graph)
+            if self.leads:
+                self.record(now)
+        if self.crew.reason:
+            raise Stopped(self.crew.reason)
         if now > self.options.deadline:
             raise Stopped("time")
         value = self.incumbent.value
@@ -269,9 +269,9 @@ class Tree:
 
     def record(self, now: float) -> None:
         """Append a trace point and tell the callback."""
-        point = TracePoint(now - self.start, self.incumbent.value, self.bound, self.n_nodes)
+        point = TracePoint(now - self.start, self.incumbent.value, self.bound, self.crew.n_nodes)
         self.trace.append(point)
-        if self.options.callback is not None:
+        if self.options.callback is not None and self.leads:
             self.options.callback(point)
 
     # -- what a processed node gives ---------------------------------------------------------------
@@ -390,10 +390,10 @@ class Tree:
             self.stack.append(node)
         else:
             heapq.heappush(self.heap, (bound, next(self.ticket), node))
+        self.crew.lock.notify()
 
     @property
     def counters(self) -> dict[str, int]:
-        """Flips and pivots so far."""
+        """Flips and pivots of this searcher so far."""
         counter = self.relaxation.tmp.counter
-        joint = {name: int(self.graph.num[i]) for name, i in _JOINT.items()}
-        return {"flips": int(counter[FLIPS]), "pivots": int(counter[PIVOTS]), **joint}
+        return {"flips": int(counter[FLIPS]), "pivots": int(counter[PIVOTS]), **joint_counters(self.graph)}

@@ -10,10 +10,11 @@ import numpy as np
 from ..convex import solve_convex
 from ..problem import Problem
 from ._arrays import is_compiled
+from .crew import Options
 from .incumbent import Incumbent
 from .primal import improve
 from .relaxation import Relaxation
-from .tree import Options, Tree
+from .tree import Tree
 
 logger = logging.getLogger(__name__)
 _done = False

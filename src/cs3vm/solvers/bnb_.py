@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -9,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ..bnb.crew import Options
 from ..bnb.incumbent import Incumbent
 from ..bnb.primal import improve
 from ..bnb.relaxation import Relaxation
-from ..bnb.tree import Options, Tree
+from ..bnb.tree import Tree
 from ..bnb.warm import warm_up
 from ..convex import ConvexSolution, first_answer, solve_convex
+from ..exceptions import InvalidProblemError
 from ..intercept import FloatArray
 from ..problem import Problem
 from ..result import Callback, Result, Status
@@ -62,7 +65,8 @@ def solve(
     first_improvement
         Stop at the first point below the cutoff.
     n_jobs
-        Accepted for the common signature; the search uses one core.
+        Threads that search; -1 for one per core. More than one makes the order of nodes, and so the last
+        digits and the answer at a time limit, a matter of chance.
     heuristic
         Look for a good point before the search.
     joint
@@ -83,6 +87,7 @@ def solve(
         first_improvement=first_improvement,
         joint=joint,
         callback=callback,
+        n_jobs=_threads(n_jobs),
     )
     incumbent = Incumbent(problem)
     svm = solve_convex(problem)
@@ -103,6 +108,13 @@ def solve(
         reason = "interrupted"
     result = _result(tree, reason, perf_counter() - began)
     return result if proof is None else _with_proof(result, proof, gap, began, time_limit)
+
+
+def _threads(n_jobs: int) -> int:
+    """The number of threads, with -1, -2, … counted from the number of cores, as in scikit-learn."""
+    if n_jobs == 0:
+        raise InvalidProblemError("n_jobs=0 means no search at all: give 1 or more, or -1 for all cores")
+    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 
 def _with_proof(result: Result, path: str | Path, gap: float, began: float, time_limit: float) -> Result:
@@ -149,16 +161,16 @@ def _result(tree: Tree, reason: str, seconds: float) -> Result:
     if closed and best is not None:
         proven = best.objective - bound <= tree.options.gap * max(abs(best.objective), 1e-10)
         status = Status.OPTIMAL if proven else Status.FEASIBLE
-    elif closed and tree.n_unresolved == 0:
+    elif closed and tree.crew.n_unresolved == 0:
         status = Status.CUTOFF if np.isfinite(cutoff) else Status.INFEASIBLE
     fields: dict[str, Any] = {
         "lower_bound": bound,
         "seconds": seconds,
-        "n_nodes": tree.n_nodes,
+        "n_nodes": tree.crew.n_nodes,
         "trace": tuple(tree.trace),
         "extras": {
             "root_bound": tree.root_bound,
-            "unresolved": tree.n_unresolved,
+            "unresolved": tree.crew.n_unresolved,
             **tree.counters,
             **({} if best is None else best.extras),
         },
