@@ -249,6 +249,42 @@ def test_highs_takes_its_own_options_and_names_wrong_ones():
         run("highs", problem, parameters={"no_such_option": 1})
 
 
+def test_highs_runs_with_any_number_of_threads_in_one_process():
+    """HiGHS itself refuses another number than the first, and then does nothing."""
+    problem = clouds("l1", m=15)
+    results = [run("highs", problem, threads=threads) for threads in (1, 2, 1)]
+    assert all(result.is_optimal for result in results)
+    assert len({round(result.objective, 6) for result in results}) == 1
+
+
+@pytest.mark.parametrize("factor", [1e-10, 1e-8, 1e-3, 1e3, 1e8, 1e10])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_no_bound_is_claimed_on_scales_beyond_the_tolerances(name, factor):
+    """The same problem in other units: rows times a factor, prices divided by it, has its optimum divided."""
+    for seed in range(3):
+        problem = two_class_problem(seed, "l1", m=4)
+        problem = replace(problem, C=10.0, count_penalty=10.0)
+        scaled = replace(
+            problem,
+            X=problem.X * factor,
+            U=problem.U * factor,
+            C=problem.C / factor,
+            count_penalty=problem.count_penalty / factor,
+        )
+        result, optimum = run(name, scaled), brute_force(problem) / factor
+        assert result.lower_bound <= optimum * (1 + 1e-5)
+        assert not result.is_optimal or result.objective <= optimum * (1 + 1e-5)
+        assert result.is_optimal or not 1e-4 < factor < 1e4
+
+
+def test_numbers_that_highs_does_not_take_are_named():
+    problem = clouds("max", m=5)
+    with pytest.raises(InvalidProblemError, match=r"1e15 or more: standardise"):
+        run("highs", replace(problem, X=problem.X * 1e17))
+    with pytest.raises(InvalidProblemError, match="big_m must be"):
+        run("highs", problem, big_m=np.inf)
+
+
 # -- what does not know a norm says what does ---------------------------------------------------------
 @pytest.mark.parametrize("norm", NORMS)
 def test_solvers_and_methods_of_the_squared_norm_refuse(norm):

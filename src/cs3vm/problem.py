@@ -93,7 +93,7 @@ class Problem:
             "count_penalty": _scalar(self.count_penalty, "count_penalty", positive=True),
             "side_margin": _scalar(self.side_margin, "side_margin", positive=False),
         }
-        if self.norm not in NORMS:
+        if not isinstance(self.norm, str) or self.norm not in NORMS:
             raise InvalidProblemError(f"norm must be one of {', '.join(NORMS)}, got {self.norm!r}")
         for name, value in fields.items():
             if isinstance(value, np.ndarray):

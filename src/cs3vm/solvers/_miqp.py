@@ -26,6 +26,9 @@ CLAIM_TOLERANCE = 1e-6
 BOUND_MARGIN = 1e-7
 #: Added to each per-point bound.
 ROOM = 1e-6
+#: The largest value of a feature, and C and the count penalty, between which the bounds of HiGHS and SCIP on
+#: linear models held. Measured: beyond, both take optimal weights or prices for zero, and claim too much.
+SAFE_FEATURES, SAFE_PRICES = (1e-5, 1e6), (1e-5, np.inf)
 #: Beyond this many rows a backend's sides are not polished: that would take longer than it is worth.
 POLISH_ROWS = 5000
 
@@ -57,7 +60,7 @@ def bounds(problem: Problem, big_m: BigM, value: float) -> Bounds:
     if big_m == "paper":
         fixed = bool(np.any(problem.side)) or problem.side_margin > 0
         low = high = np.full(problem.m, problem.big_m(value) if fixed else problem.paper_big_m)
-    elif isinstance(big_m, int | float) and not isinstance(big_m, bool) and big_m > 0:
+    elif isinstance(big_m, int | float) and not isinstance(big_m, bool) and 0 < big_m < np.inf:
         low = high = np.full(problem.m, float(big_m))
     elif big_m in ("tight", "indicator"):
         low, high = _tight(problem, value)
@@ -92,6 +95,21 @@ def _tight(problem: Problem, value: float) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
+def unsafe_scale(problem: Problem) -> str | None:
+    """What lies outside the scale on which the bounds of linear models hold; None if nothing does."""
+    if problem.norm == "l2":
+        return None
+    sizes = np.maximum(np.abs(problem.X).max(axis=0), np.abs(problem.U).max(axis=0, initial=0.0))
+    prices = np.append(problem.C, problem.count_penalty)
+    for name, values, (low, high) in (
+        ("features", sizes[sizes > 0], SAFE_FEATURES),
+        ("prices (C, count_penalty)", prices, SAFE_PRICES),
+    ):
+        if np.any((values < low) | (values > high)):
+            return f"{name} from {values.min():.1g} to {values.max():.1g}"
+    return None
+
+
 def best_answer(
     problem: Problem, w: FloatArray, z: NDArray[np.int8], known: Iterable[Result | None]
 ) -> Result | None:
@@ -117,6 +135,10 @@ def finish(
     """Judge the backend's claim by our own evaluation and build the Result."""
     if cutoff is not None:
         bound = min(bound, cutoff)  # the bounds of the model hold below the cutoff only
+    unsafe = unsafe_scale(problem)
+    if unsafe is not None:
+        logger.warning("%s are beyond the solver's tolerances, its bound is ignored: scale the rows", unsafe)
+        bound, status = 0.0, Status.FEASIBLE if status is Status.OPTIMAL else status
     if best is not None and bound > best.objective * (1.0 + CLAIM_TOLERANCE) + 1e-9:
         logger.warning("the solver's bound %g exceeds the objective %g: ignored", bound, best.objective)
         bound, status = 0.0, Status.FEASIBLE

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..convex import first_answer, solve_convex
-from ..exceptions import InvalidProblemError
+from ..exceptions import CS3VMError, InvalidProblemError
 from ..intercept import FloatArray
 from ..linear import Epigraph, epigraph
 from ..norms import parts
@@ -176,7 +176,7 @@ class _HighsModel:
         """Hand the arrays to HiGHS; the last m variables are integers."""
         integrality = np.zeros(len(self.cost), dtype=np.int32)
         integrality[len(self.cost) - self.problem.m :] = int(highspy.HighsVarType.kInteger)
-        self.highs.passModel(
+        passed = self.highs.passModel(
             len(self.cost),
             len(row_lower),
             matrix.nnz,
@@ -193,6 +193,10 @@ class _HighsModel:
             matrix.data,
             integrality,
         )
+        if passed == highspy.HighsStatus.kError:
+            raise InvalidProblemError(
+                "HiGHS does not take the model, because it has numbers of 1e15 or more: standardise the rows"
+            )
 
     @property
     def setup_seconds(self) -> float:
@@ -236,7 +240,7 @@ class _HighsModel:
             return Status.TIME_LIMIT, 0.0
         watch.listen(self.highs)
         with watch.deferring_ctrl_c():
-            self.highs.run()
+            self._run()
         if watch.error is not None and not isinstance(watch.error, KeyboardInterrupt):
             raise watch.error
         status = self.highs.getModelStatus()
@@ -248,6 +252,17 @@ class _HighsModel:
         else:
             bound = info.mip_dual_bound
         return STATUS.get(status, Status.FEASIBLE), float(bound) if np.isfinite(bound) else 0.0
+
+    def _run(self) -> None:
+        if self.highs.run() != highspy.HighsStatus.kError:
+            return
+        # It refuses to run with another number of threads than the first time in this process.
+        highspy.Highs.resetGlobalScheduler(True)
+        if self.highs.run() == highspy.HighsStatus.kError:
+            raise CS3VMError(
+                f"HiGHS failed ({self.highs.modelStatusToString(self.highs.getModelStatus())}): use "
+                "solver='scip', or see what it prints with parameters={'output_flag': True}"
+            )
 
     def best_point(self) -> tuple[FloatArray, NDArray[np.int8]]:
         """HiGHS' best plane and sides; empty if it has none."""
