@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_circles
 from sklearn.exceptions import FitFailedWarning, NotFittedError
@@ -247,6 +249,35 @@ def test_what_cannot_be_searched_is_refused_before_any_fit():
         CS3VMSearch(classifier(), GRID).fit(X[:-1], y, n_positive=n_positive)
     with pytest.raises(ValueError, match="'cv' parameter of CS3VMSearch"):
         CS3VMSearch(classifier(), GRID, cv=1).fit(X, y, n_positive=n_positive)
+
+
+def test_no_candidates_and_no_number_to_choose_by_are_errors():
+    X, y, _, _, n_positive = circles()
+    with pytest.raises(InvalidProblemError, match="param_grid has no candidates"):
+        CS3VMSearch(classifier(), []).fit(X, y, n_positive=n_positive)
+    with pytest.raises(InvalidProblemError, match="NaN for all candidates"):
+        fitted(lambda one, everyone: np.nan)
+
+
+def test_sparse_rows_of_any_format():
+    X, y, _, _, n_positive = circles()
+    dense, coordinates = (
+        CS3VMSearch(classifier(), {"C": [0.1, 10.0]}, criterion="recall").fit(rows, y, n_positive=n_positive)
+        for rows in (X, sparse.coo_matrix(X))
+    )
+    np.testing.assert_allclose(dense.cv_results_["score"], coordinates.cv_results_["score"])
+
+
+def test_nothing_of_an_earlier_fit_is_left():
+    X, y, _, _, n_positive = circles()
+    search = CS3VMSearch(classifier(), {"C": [1.0]})
+    search.fit(pd.DataFrame(X, columns=["a", "b"]), y, n_positive=n_positive)
+    assert list(search.feature_names_in_) == ["a", "b"]
+    search.fit(X, y, n_positive=n_positive)
+    assert not hasattr(search, "feature_names_in_")
+    search.set_params(refit=False).fit(X, y, n_positive=n_positive)
+    assert not hasattr(search, "best_estimator_")
+    assert not hasattr(search, "classes_")
 
 
 def test_one_label_per_class_leaves_nothing_to_hold_out():

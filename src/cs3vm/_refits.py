@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_random_state, indexable
 from sklearn.utils.metaestimators import _safe_split
 
 from ._labels import all_unlabelled_error, as_vector, find_unlabeled, read_weights, same_type
@@ -71,7 +71,7 @@ class Failure:
 def make_task(estimator: Any, X: Any, y: Any, given: dict[str, Any], folds: Folds | None) -> Task:
     """Read the labels, and draw the folds that all candidates share."""
     vector, mask = as_vector(y), _unlabelled(estimator, y, given)
-    check_consistent_length(X, vector)
+    X, _ = indexable(X, vector)
     weight = read_weights(given["sample_weight"], len(vector))
     if mask.all():
         raise all_unlabelled_error(len(vector))

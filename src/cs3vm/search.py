@@ -136,16 +136,20 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
             As in :class:`cs3vm.CS3VMClassifier`; the total is that of all unlabelled rows, none of which is
             ever left out. Held-out labels count by their weight.
         """
+        for name in ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
         candidates = list(ParameterGrid(self.param_grid))
+        if not candidates:
+            raise InvalidProblemError("param_grid has no candidates: give lists of values by parameter")
         given = {"n_positive": n_positive, "positive_rate": positive_rate, "sample_weight": sample_weight}
         needs_folds = callable(self.criterion) or not HOLDING_OUT.isdisjoint(names_in(self.criterion))
         folds = Folds(self.cv, self.n_repeats, self.random_state) if needs_folds else None
         task = make_task(self.estimator, X, y, given, folds)
         pool = Parallel(n_jobs=self.n_jobs)
         examined = pool(delayed(examine)(self.estimator, params, task) for params in candidates)
+        _report_failures(examined)
         self.evidence_ = [None if isinstance(one, Failure) else one.evidence for one in examined]
         self.n_splits_ = len(task.folds)
-        _report_failures(examined)
         self._choose(candidates, examined)
         if self.refit:
             self._refit(task)
@@ -156,6 +160,10 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
         fitted = np.array([evidence is not None for evidence in self.evidence_])
         named = {name: _spread(_or_nan(name, everyone), fitted) for name in CRITERIA}
         score = _spread(evaluate(self.criterion, everyone), fitted)
+        if np.isnan(score).all():
+            raise InvalidProblemError(
+                "the criterion is NaN for all candidates, so it cannot choose: correct it"
+            )
         rank = ranking(score, named["consensus"])
         self.cv_results_ = {
             **_columns(candidates),
