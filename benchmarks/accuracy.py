@@ -10,6 +10,7 @@ import statistics
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import wilcoxon
@@ -37,12 +38,19 @@ TITLES = {
     "linear": "CS³VM, linear",
     "rbf": "CS³VM, RBF kernel",
     "laplacian": "CS³VM, Laplacian kernel",
+    "recommended": "CS³VM, Laplacian kernel on ranks",
 }
-KERNELS = ("linear", "rbf", "laplacian")
+#: This package's classifiers: what differs from the estimator's defaults.
+OURS: dict[str, dict[str, Any]] = {
+    "linear": {},
+    "rbf": {"kernel": "rbf"},
+    "laplacian": {"kernel": "laplacian"},
+    "recommended": {"kernel": "laplacian", "standardize": "rank", "C": 3.0},
+}
 #: "Classifier + top-τ": what one would do without this package's model.
 RIVALS = ("top_tau", "logistic", "forest", "extra_trees", "self_training", "label_spreading")
-#: The kernel chosen on other seeds (100 and 101) before the run; everything else is the estimator's default.
-CHOSEN = "laplacian"
+#: Chosen before the run, on other samples of the sets with up to 1500 rows (seeds 100 and 101).
+CHOSEN = "recommended"
 
 
 def cell(dataset: str, seed: int, sampling: str, time_limit: float) -> Row:
@@ -60,18 +68,18 @@ def cell(dataset: str, seed: int, sampling: str, time_limit: float) -> Row:
     }
     row: Row = {"n": problem.n, "m": problem.m, "d": problem.d, "n_positive": tau}
     seconds: Row = {}
-    for kernel in KERNELS:
+    for name, settings in OURS.items():
         began = time.perf_counter()
-        sides[kernel] = transduced(kernel, problem, time_limit)
-        seconds[f"{kernel}_seconds"] = f"{time.perf_counter() - began:.2f}"
+        sides[name] = transduced(settings, problem, time_limit)
+        seconds[f"{name}_seconds"] = f"{time.perf_counter() - began:.2f}"
     return row | {name: f"{np.mean((sides[name] > 0) == truth):.4f}" for name in TITLES} | seconds
 
 
-def transduced(kernel: str, problem: Problem, time_limit: float) -> np.ndarray:
+def transduced(settings: dict[str, Any], problem: Problem, time_limit: float) -> np.ndarray:
     """The labels that the classifier gives to the unlabelled rows."""
     rows = np.vstack([problem.X, problem.U])
     y = np.append(problem.y, np.full(problem.m, np.nan))
-    clf = CS3VMClassifier("direct", kernel=kernel, time_limit=time_limit)
+    clf = CS3VMClassifier("direct", time_limit=time_limit, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CS3VMWarning)  # the table says what the accuracy is
         clf.fit(rows, y, n_positive=problem.n_positive)
@@ -135,7 +143,7 @@ def table(rows: list[Row]) -> str:
 def _table(rows: list[Row]) -> str:
     """Positive differences, "better" and small p speak for the chosen kernel."""
     lines = [
-        f"| {len(rows)} instances | mean | median | {CHOSEN} minus this | better | equal | worse | p |",
+        f"| {len(rows)} instances | mean | median | last line minus this | better | equal | worse | p |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for name, title in TITLES.items():
