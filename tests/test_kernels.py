@@ -276,6 +276,15 @@ def test_a_proof_with_a_kernel_is_confirmed(tmp_path):
     verdict = verify(clf.result_.problem, tmp_path / "p.gz")
     assert verdict
     assert verdict.objective == pytest.approx(clf.result_.objective)
+    assert "laplacian" in verdict.message
+    assert "exact" in verdict.message
+
+
+def test_the_proof_for_a_truncated_kernel_says_so(tmp_path):
+    clf = fit("laplacian", n_components=3, options={"proof": tmp_path / "p.gz"})
+    verdict = verify(clf.result_.problem, tmp_path / "p.gz")
+    assert verdict
+    assert "approximated by 3 landmarks" in verdict.message
 
 
 def test_beyond_the_limit_the_kernel_is_approximated():

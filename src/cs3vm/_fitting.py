@@ -118,6 +118,8 @@ def solve_problem(clf: Any, problem: Problem, kernel_map: KernelMap | None, seco
     if problem.m == 0:  # every method is the SVM, with nothing to set
         get_method(method)
         method, options = "svm", {}
+    if kernel_map is not None and "proof" in options:
+        options["proof_note"] = str(kernel_map)  # an approximated kernel is another one
     result = solve(problem, method, solver=clf.solver, time_limit=seconds, random_state=_seed(clf), **options)
     if not result.found:
         raise CS3VMError(

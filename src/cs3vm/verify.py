@@ -75,7 +75,8 @@ def verify(problem: Problem, proof: str | Path) -> Verdict:
         return _verdict(checker, False, f"refuted: the file cannot be read ({error})")
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         return _verdict(checker, False, f"refuted: malformed record ({error!r})")
-    return _verdict(checker, True, f"confirmed: no point has an objective below {checker.cutoff:.9g}")
+    note = f"; {header['note']}" if header.get("note") else ""
+    return _verdict(checker, True, f"confirmed: no point has an objective below {checker.cutoff:.9g}{note}")
 
 
 def digest(problem: Problem) -> str:

@@ -31,13 +31,15 @@ MARGIN = 1e-12
 _MAX_PIVOTS = 5000
 
 
-def write_proof(best: Result, path: str | Path, *, gap: float = 1e-6, deadline: float = np.inf) -> bool:
+def write_proof(
+    best: Result, path: str | Path, *, note: str = "", gap: float = 1e-6, deadline: float = np.inf
+) -> bool:
     """Prove that nothing lies below ``best`` by more than 0.9 × the gap; False if the time was too short."""
     path = Path(path)
     part = path.with_name(path.name + ".part")
     try:
         with gzip.open(part, "wb", compresslevel=4) as file:
-            prover = _Prover(best, file, best.objective * (1.0 - 0.9 * gap), deadline)
+            prover = _Prover(best, note, file, best.objective * (1.0 - 0.9 * gap), deadline)
             complete = prover.run()
         if complete:
             os.replace(part, path)
@@ -67,7 +69,7 @@ class _Node:
 
 
 class _Prover:
-    def __init__(self, best: Result, file: gzip.GzipFile, cutoff: float, deadline: float) -> None:
+    def __init__(self, best: Result, note: str, file: gzip.GzipFile, cutoff: float, deadline: float) -> None:
         assert best.coef is not None
         assert best.z is not None
         self.problem, self.level, self.file = best.problem, best.objective, file
@@ -79,6 +81,7 @@ class _Prover:
             {
                 "format": FORMAT,
                 "version": VERSION,
+                "note": note,
                 "problem": digest(self.problem),
                 "objective": best.objective,
                 "cutoff": cutoff,

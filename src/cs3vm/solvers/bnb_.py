@@ -50,6 +50,7 @@ def solve(
     heuristic: bool = True,
     joint: bool = True,
     proof: str | Path | None = None,
+    proof_note: str = "",
 ) -> Result:
     """Solve the problem to the gap, or as far as the limits allow.
 
@@ -74,6 +75,8 @@ def solve(
     proof
         Write a proof of optimality to this file, for :func:`cs3vm.verify`, if there is one and the time
         suffices; ``extras["proof"]`` tells whether it was written.
+    proof_note
+        A remark to be kept in the proof, such as where the features come from; ``verify`` repeats it.
     """
     problem.require_l2("solver 'bnb'", "use solver='auto', 'highs' or 'scip'")
     warm_up()
@@ -107,7 +110,7 @@ def solve(
     except KeyboardInterrupt:
         reason = "interrupted"
     result = _result(tree, reason, perf_counter() - began)
-    return result if proof is None else _with_proof(result, proof, gap, began, time_limit)
+    return result if proof is None else _with_proof(result, proof, proof_note, gap, began, time_limit)
 
 
 def _threads(n_jobs: int) -> int:
@@ -117,11 +120,13 @@ def _threads(n_jobs: int) -> int:
     return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 
-def _with_proof(result: Result, path: str | Path, gap: float, began: float, time_limit: float) -> Result:
+def _with_proof(
+    result: Result, path: str | Path, note: str, gap: float, began: float, time_limit: float
+) -> Result:
     """Write the proof of an optimal result in the time that is left."""
     from ..bnb.proof import write_proof
 
-    written = result.is_optimal and write_proof(result, path, gap=gap, deadline=began + time_limit)
+    written = result.is_optimal and write_proof(result, path, note=note, gap=gap, deadline=began + time_limit)
     return replace(result, seconds=perf_counter() - began, extras={**result.extras, "proof": written})
 
 
