@@ -93,7 +93,7 @@ def measure(rows: int, kernel: str, landmarks: int, method: str, queue: Any) -> 
     y = np.append(problem.y, np.full(problem.m, np.nan))
     total = problem.n_positive
     del problem
-    clf = CS3VMClassifier(method, kernel=kernel, n_components=landmarks)
+    clf = CS3VMClassifier(method, kernel=kernel, n_components=landmarks, time_limit=30.0)
     began, cpu = time.perf_counter(), time.process_time()
     clf.fit(X, y, n_positive=total)
     queue.put(
