@@ -111,7 +111,7 @@ def accuracy(
     data: Data = "../shared/pmlb",
     max_n: Annotated[int | None, typer.Option(help="Leave out larger datasets.")] = None,
     seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 5,
-    time_limit: Annotated[float, typer.Option(help="Seconds for the heuristic on each instance.")] = 5.0,
+    time_limit: Annotated[float, typer.Option(help="Seconds for the heuristic on each instance.")] = 3.0,
     jobs: Jobs = 1,
     out: Path | None = None,
 ) -> None:
