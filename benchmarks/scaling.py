@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import time
 from pathlib import Path
 
@@ -31,18 +30,34 @@ def synthetic(rows: int, seed: int = 0) -> Problem:
 
 def measure(rows: int, what: str, queue: multiprocessing.Queue) -> None:
     problem = synthetic(rows)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    work(synthetic(500), what)  # loads and compiles what is needed
+    before = forget_peak_memory()
     began = time.perf_counter()
-    if what == "direct":
-        objective = solve(problem, "direct", time_limit=60).objective
-    else:
-        from sklearn.svm import LinearSVC
-
-        LinearSVC(C=1.0).fit(problem.X, problem.y)
-        objective = float("nan")
+    objective = work(problem, what)
     seconds = time.perf_counter() - began
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    queue.put((objective, seconds, (after - before) / 1024, problem.U.nbytes / 2**20))
+    data = (problem.X.nbytes + problem.U.nbytes) / 2**20
+    queue.put((objective, seconds, memory("VmHWM") - before, data))
+
+
+def work(problem: Problem, what: str) -> float:
+    if what == "direct":
+        return solve(problem, "direct", time_limit=60).objective
+    from sklearn.svm import LinearSVC
+
+    LinearSVC(C=1.0).fit(problem.X, problem.y)
+    return float("nan")
+
+
+def forget_peak_memory() -> float:
+    """Reset the record of this process's peak memory (Linux); return what it holds now, in MB."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return memory("VmRSS")
+
+
+def memory(name: str) -> float:
+    """A figure of this process's memory in MB, by Linux' name."""
+    line = next(s for s in Path("/proc/self/status").read_text().splitlines() if s.startswith(name))
+    return int(line.split()[1]) / 1024
 
 
 def cell(rows: int, what: str) -> Row:
@@ -55,7 +70,7 @@ def cell(rows: int, what: str) -> Row:
     process.join()
     return {
         "objective": f"{objective:.6g}",
-        "seconds": f"{seconds:.2f}",
+        "seconds": f"{seconds:.3g}",
         "extra_mb": f"{extra:.0f}",
         "data_mb": f"{data:.0f}",
     }
