@@ -64,9 +64,9 @@ def compiled_strictly(function: Function) -> Function:
 
 
 # positions in NodeArrays.out
-BOUND, OBJ, EXCESS, D_MIN, STAY_BOUND, FLIP_BOUND = range(6)
+BOUND, OBJ, EXCESS, D_MIN, STAY_BOUND, FLIP_BOUND, ROOM, GROUP_SIZE = range(8)
 # positions in NodeArrays.info
-N_HELD, N_NEW, BRANCH_ROW, SIGN, SOLVED = range(5)
+N_HELD, N_NEW, BRANCH_ROW, SIGN, SOLVED, FRESH, GROUP_SIGN = range(7)
 
 
 class Rows(NamedTuple):
@@ -118,7 +118,7 @@ class Scratch(NamedTuple):
     wx: FloatArray
     scores: FloatArray  #: of the unlabelled rows
     skip: IntArray  #: push number in which a labelled row may not enter M
-    counter: IntArray  #: [work, work limit, pushes, pivots, flips]
+    counter: IntArray  #: [work, work limit, pushes, pivots, flips, group tests, closed, their work]
 
 
 class NodeArrays(NamedTuple):
@@ -134,6 +134,8 @@ class NodeArrays(NamedTuple):
     e: FloatArray  #: their weights
     suffix: FloatArray
     todo: IntArray
+    group: IntArray  #: number of the row's group, or 0
+    mark: IntArray  #: the same at a lower level
     score: FloatArray
     held: IntArray  #: rows with a side
     new: IntArray  #: rows whose side was set since the planes were last checked

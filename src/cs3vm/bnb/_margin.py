@@ -6,7 +6,7 @@ from ..intercept import FloatArray
 from ._arrays import Box, Rows, Scratch, State, inlined, inner, kernel
 
 # positions in Scratch.counter
-WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS = range(5)
+WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED, GROUP_WORK = range(8)
 
 
 @inlined

@@ -25,6 +25,8 @@ class Node:
     bound: float
     depth: int
     side: SignArray
+    group: IntArray
+    group_sign: int
     V: FloatArray | None
     labelled: FloatArray
     members: IntArray

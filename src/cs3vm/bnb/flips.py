@@ -5,6 +5,8 @@ from __future__ import annotations
 from ._arrays import (
     D_MIN,
     EXCESS,
+    FRESH,
+    GROUP_SIGN,
     N_HELD,
     N_NEW,
     OBJ,
@@ -198,12 +200,17 @@ def hold(rows: Rows, box: Box, node: NodeArrays, j: int, side: int) -> None:
 
 
 @kernel
-def load_sides(rows: Rows, box: Box, node: NodeArrays, sides: SignArray) -> None:
-    """Start a node from stored sides; no flip solution is known."""
+def load_node(
+    rows: Rows, box: Box, node: NodeArrays, sides: SignArray, group: IntArray, group_sign: int
+) -> None:
+    """Start a node from stored sides and groups; no flip solution is known."""
     node.info[:] = 0
+    node.info[FRESH] = 1
+    node.info[GROUP_SIGN] = group_sign
     for j in range(sides.shape[0]):
         node.have[j] = 0
         node.witness[j] = -1
+        node.group[j] = group[j]
         node.side[j] = 0
         set_side(rows, box, rows.n + j, 0 * rows.n)
         if sides[j] != 0:

@@ -38,6 +38,7 @@ from .flips import (
     update_scores,
 )
 from .graph import BISECTIONS, DIRECTION, FIXED, HITS, LOCAL, RAISED, TESTS, Graph, survivors
+from .groups import tighten_by_groups
 
 FATHOMED, LEAF, BRANCH, PAUSED = 0, 1, 2, 3
 # A literal argument makes numba compile another copy of the callee: `+ 0 * rows.n` and `rows.n < 0` are none.
@@ -82,7 +83,8 @@ def process(
             return FATHOMED
         if changed == 0:
             break
-    return BRANCH
+    tighten_by_groups(rows, box, base, st, tmp, node, lim)
+    return FATHOMED if node.out[BOUND] >= lim.cutoff else BRANCH
 
 
 @inner

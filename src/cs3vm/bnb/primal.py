@@ -21,8 +21,9 @@ from .polish import polish, solve_cell
 from .search import Plane, Search
 from .sigmoid import continuation, feature_scale
 
-#: The iterated search ends after this many kicks in a row without a better incumbent.
-PATIENCE = 150
+#: The iterated search ends after this many kicks in a row without a better incumbent; or after fewer, where a
+#: search follows that finds what is missing.
+PATIENCE, QUICK_PATIENCE = 400, 150
 #: The same on a subsample.
 SAMPLE_PATIENCE = 20
 #: Every so many kicks the search on small data starts afresh, from randomly weighted labels.
@@ -48,6 +49,7 @@ def improve(
     time_limit: float = 2.0,
     random_state: int = 0,
     callback: Callback | None = None,
+    patience: int = QUICK_PATIENCE,
 ) -> Result:
     """Search for a good plane until the search stagnates or the time is over."""
     search = Search(problem, time_limit, callback)
@@ -58,7 +60,8 @@ def improve(
         if problem.m > 0:
             rng = np.random.default_rng(random_state)
             given += [search.plane(w) for w in _from_subsamples(search, rng)]
-            LocalSearch(search, rng).run(given, svm)
+            kicks = min(patience, 8 + patience * problem.m // 75, 200_000 // problem.m)
+            LocalSearch(search, rng, max(6, kicks)).run(given, svm)
     except KeyboardInterrupt:
         return search.result(interrupted=True)
     return search.result()
@@ -83,9 +86,7 @@ def is_large(problem: Problem) -> bool:
 class LocalSearch:
     """Descents from several starts, then kicks."""
 
-    def __init__(
-        self, search: Search, rng: np.random.Generator, patience: int | None = None, cells: bool = True
-    ) -> None:
+    def __init__(self, search: Search, rng: np.random.Generator, patience: int, cells: bool = True) -> None:
         self.search, self.problem, self.rng = search, search.problem, rng
         m = self.problem.m
         self.scale = feature_scale(search)
@@ -93,9 +94,7 @@ class LocalSearch:
         rows = CELL_ROWS if self.problem.d <= MANY_COLUMNS else 3 * CELL_ROWS
         self.small = m <= rows and not self.large and cells
         self.sizes = schedule(m)[:: 1 if self.problem.d <= MANY_COLUMNS else 2]  # wide steps are slow
-        self.patience = 0 if self.large else max(6, min(PATIENCE, 8 + 2 * m, 200_000 // m))
-        if patience is not None:
-            self.patience = patience
+        self.patience = 0 if self.large else patience
         self.cells = Cells(search) if self.small else None
 
     def run(self, given: Sequence[Plane], svm: Plane | None = None) -> list[FloatArray]:

@@ -54,7 +54,7 @@ class Relaxation:
             np.zeros(problem.d),
             np.zeros(m),
             np.zeros(n, dtype=np.int64),
-            np.zeros(5, dtype=np.int64),
+            np.zeros(8, dtype=np.int64),
         )
         self.tmp.counter[WORK_LIMIT] = np.iinfo(np.int64).max
         self.node = _node_arrays(m, rank)
@@ -170,9 +170,11 @@ def _node_arrays(m: int, rank: int) -> NodeArrays:
         np.zeros(m),
         np.zeros(m),
         np.zeros(m, dtype=np.int64),
+        np.zeros(m, dtype=np.int64),
+        np.zeros(m, dtype=np.int64),
         np.zeros(m),
         np.zeros(m, dtype=np.int64),
         np.zeros(m, dtype=np.int64),
-        np.zeros(6),
-        np.zeros(5, dtype=np.int64),
+        np.zeros(8),
+        np.zeros(7, dtype=np.int64),
     )

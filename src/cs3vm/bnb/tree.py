@@ -21,6 +21,7 @@ from ._arrays import (
     D_MIN,
     EXCESS,
     FLIP_BOUND,
+    GROUP_SIGN,
     OBJ,
     SIGN,
     STAY_BOUND,
@@ -28,8 +29,9 @@ from ._arrays import (
     new_state,
 )
 from ._kernels import FLIPS, PIVOTS, WORK, WORK_LIMIT, load_state, reset
+from ._margin import GROUP_CLOSED, GROUP_TESTS, GROUP_WORK
 from .crew import Crew, Node, Options, Stopped
-from .flips import hold, load_sides
+from .flips import hold, load_node
 from .graph import (
     BISECTIONS,
     DIRECTION,
@@ -79,7 +81,7 @@ class Tree:
         self.depth = 0
         self.rate = 5e8  # work per second; measured as the search goes
         self.root_V = np.zeros((2, self.problem.m))
-        self.per_node = 17 * self.problem.m + 8 * self.problem.n + 400
+        self.per_node = 25 * self.problem.m + 8 * self.problem.n + 400
         self._last_trace = 0.0
         self.joint = self.options.joint and 3 <= self.problem.m <= _JOINT_ROWS
         self.graph = new_graph(self.problem, self.joint)
@@ -155,7 +157,9 @@ class Tree:
 
     def _root(self) -> None:
         labelled, members, values, b = self.relaxation.warm_start(self.svm)
-        root = Node(self.root_bound, 0, np.array(self.problem.side), None, labelled, members, values, b)
+        side = np.array(self.problem.side)
+        group = np.zeros(self.problem.m, dtype=np.int64)
+        root = Node(self.root_bound, 0, side, group, 0, None, labelled, members, values, b)
         self.heap.append((self.root_bound, next(self.ticket), root))
 
     def _joint_bounds(self) -> None:
@@ -207,7 +211,7 @@ class Tree:
         r = self.relaxation
         if self.incumbent.value < self.level:  # another searcher's find
             self.update_limits()
-        load_sides(r.rows, r.box, r.node, node.side)
+        load_node(r.rows, r.box, r.node, node.side, node.group, node.group_sign)
         r.node.V[:] = self.root_V if node.V is None else node.V
         if len(node.members) == 0:
             reset(r.rows, r.base)
@@ -380,6 +384,8 @@ class Tree:
             bound,
             self.depth,
             sides,
+            r.node.group.copy(),
+            int(r.node.info[GROUP_SIGN]),
             V,
             r.base.c[:n].copy(),
             members,
@@ -396,4 +402,6 @@ class Tree:
     def counters(self) -> dict[str, int]:
         """Flips and pivots of this searcher so far."""
         counter = self.relaxation.tmp.counter
-        return {"flips": int(counter[FLIPS]), "pivots": int(counter[PIVOTS]), **joint_counters(self.graph)}
+        names = {"pivots": PIVOTS, "flips": FLIPS, "group_tests": GROUP_TESTS}
+        names |= {"group_closed": GROUP_CLOSED, "group_work": GROUP_WORK}
+        return {name: int(counter[i]) for name, i in names.items()} | joint_counters(self.graph)

@@ -39,7 +39,8 @@ def auto(
     """
     asked, solver = solver, solver_name(solver, problem.norm)
     if problem.norm == "l2":
-        from ..bnb.warm import warm_up  # compiled code: loaded when first needed
+        from ..bnb.primal import QUICK_PATIENCE  # compiled code: loaded when first needed
+        from ..bnb.warm import warm_up
 
         warm_up()
     began = time.perf_counter()
@@ -51,7 +52,7 @@ def auto(
         "callback": callback,
     }
     if problem.norm == "l2":
-        quick = direct(problem, **common)
+        quick = direct(problem, patience=QUICK_PATIENCE, **common)
     else:  # each P4 gets a share of the time only: they can be as hard as the problem itself
         quick = ircm(problem, solver=solver, subproblem_time_limit=P4_SHARE * time_limit, **common, **native)
     spent = time.perf_counter() - began
