@@ -57,6 +57,11 @@ def inlined(function: Function) -> Function:
     return cast(Function, numba.njit(_nrt=False, forceinline=True, **_INNER, **_OPTIONS)(function))
 
 
+def spliced(function: Function) -> Function:
+    """Copy into the one kernel that calls it: on its own, all that it calls would be compiled once more."""
+    return cast(Function, numba.njit(inline="always", **_OPTIONS)(function))
+
+
 def compiled_strictly(function: Function) -> Function:
     """Compile an inner function with plain IEEE arithmetic: for everything that a proof rests on."""
     options = {**_OPTIONS, "fastmath": False}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..intercept import FloatArray
-from ._arrays import Box, IntArray, Rows, Scratch, State, inlined, kernel
+from ._arrays import Box, IntArray, Rows, Scratch, State, inlined, kernel, spliced
 from ._margin import (
     FLIPS,
     PIVOTS,
@@ -53,19 +53,19 @@ __all__ = [
 ]
 
 
-@inlined
+@spliced
 def tolerance(rows: Rows, st: State) -> float:
     """Violations of a target up to this are rounding."""
     return float(max(1e-10, 1e-13 * rows.size * np.sqrt(dot(st.w, st.w))))
 
 
-@inlined
+@spliced
 def score(rows: Rows, st: State, j: int) -> float:
     """``w·z_j + b``."""
     return float(st.f[j] if j < rows.n else row_dot(rows.Z, j, st.w) + st.value[0])
 
 
-@inlined
+@spliced
 def _watch(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: float, t: float, push: int):
     """The first labelled row outside M that reaches its target, if before t."""
     who = -1
@@ -91,7 +91,7 @@ def _watch(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: 
     return t, who
 
 
-@inlined
+@spliced
 def _shift_intercept(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, g: float) -> bool:
     """With M empty only b can move: until j is on target (return True) or a labelled row enters M."""
     t, who = s * g, j
@@ -108,7 +108,7 @@ def _shift_intercept(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: f
     return who == j
 
 
-@inlined
+@spliced
 def _step(rows: Rows, st: State, tmp: Scratch, j: int, s: float, t: float) -> None:
     for a in range(st.count[0]):
         st.c[st.members[a]] += t * s * tmp.beta[a + 1]
@@ -123,7 +123,7 @@ def _step(rows: Rows, st: State, tmp: Scratch, j: int, s: float, t: float) -> No
             f[i] += t * df[i]
 
 
-@inlined
+@spliced
 def _leaving(box: Box, st: State, tmp: Scratch, s: float, t: float) -> tuple[float, int]:
     """The first member of M whose multiplier reaches a bound, if before t."""
     who = -1
@@ -204,7 +204,7 @@ def push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max
     return DONE
 
 
-@inlined
+@spliced
 def _settle(rows: Rows, box: Box, st: State, tmp: Scratch, j: int) -> None:
     """Row j is on target without having been stepped there: it belongs to M if its multiplier is inside."""
     if box.lo[j] < st.c[j] < box.hi[j] and not st.inside[j]:
@@ -225,7 +225,7 @@ def all_scores(rows: Rows, st: State, scores: FloatArray) -> None:
             scores[j] += factor * ZT[r, n + j]
 
 
-@inlined
+@spliced
 def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held: int) -> int:
     """The most violated row, or -1."""
     worst, who = tolerance(rows, st), -1
@@ -260,13 +260,15 @@ def solve(
     stop: float,
     max_pivots: int,
     pausable: bool,
+    first: int,
 ) -> int:
-    """Push violated rows until there is none, or until the dual value reaches ``stop``."""
+    """Push violated rows, ``first`` before the others if not -1, until the dual value reaches ``stop``."""
     limit = tmp.counter[PIVOTS] + max_pivots
     while tmp.counter[PIVOTS] < limit and not (pausable and tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]):
-        j = _worst(rows, box, st, tmp, held, n_held)
+        j = first if first >= 0 else _worst(rows, box, st, tmp, held, n_held)
         if j < 0:
             return DONE
+        first = -1
         outcome = push(rows, box, st, tmp, j, stop, max_pivots)
         if outcome != DONE:
             return outcome

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..intercept import FloatArray
-from ._arrays import Box, Rows, Scratch, State, inlined, inner, kernel
+from ._arrays import Box, Rows, Scratch, State, inlined, kernel, spliced
 
 # positions in Scratch.counter
 WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED, GROUP_WORK = range(8)
@@ -145,7 +145,7 @@ def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
         st.f[i] = row_dot(rows.Z, i, st.w) + st.value[0]
 
 
-@inner
+@spliced
 def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> None:
     """Move b and the multipliers of M so that M is on target and the multipliers add up to zero."""
     q = st.count[0]

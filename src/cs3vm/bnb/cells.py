@@ -180,7 +180,7 @@ class Cells:
         for _ in range(20):
             st.value[1] = _dual_value(self.rows, self.box, st)
             held, number = self.held, len(self.held)
-            if solve(self.rows, self.box, st, self.tmp, held, number, stop, max_pivots, False) != DONE:
+            if solve(self.rows, self.box, st, self.tmp, held, number, stop, max_pivots, False, -1) != DONE:
                 return False
             st.value[1] = _dual_value(self.rows, self.box, st)
             if not st.value[1] < stop:

@@ -21,6 +21,7 @@ from ._arrays import (
     inlined,
     inner,
     kernel,
+    spliced,
 )
 from ._kernels import (
     DONE,
@@ -29,7 +30,6 @@ from ._kernels import (
     WORK_LIMIT,
     all_scores,
     copy_state,
-    push,
     set_side,
     solve,
 )
@@ -39,7 +39,7 @@ _MAX_PIVOTS = 400
 _REFRESH = 12  # flips after which the threshold is computed anew
 
 
-@inner
+@spliced
 def drop_outdated(rows: Rows, box: Box, node: NodeArrays, tmp: Scratch) -> None:
     """Forget the flip solutions that violate a side set since; the others are still optimal."""
     rank = rows.Z.shape[1]
@@ -86,7 +86,7 @@ def _threshold(rows: Rows, node: NodeArrays, lim: Limits, n: int) -> float:
     return float(value)
 
 
-@inner
+@spliced
 def flip_all(
     rows: Rows,
     box: Box,
@@ -132,7 +132,7 @@ def flip_all(
     return True
 
 
-@inner
+@spliced
 def _flip(
     rows: Rows,
     box: Box,
@@ -149,11 +149,9 @@ def _flip(
     i = rows.n + j
     copy_state(rows, base, st)
     set_side(rows, box, i, side)
-    outcome = push(rows, box, st, tmp, i, stop, _MAX_PIVOTS + 0 * rows.n)
-    if outcome == DONE:
-        outcome = solve(
-            rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS + 0 * rows.n, rows.n < 0
-        )
+    outcome = solve(
+        rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS + 0 * rows.n, rows.n < 0, i
+    )
     for x in range(rank):
         node.plane[j, x] = st.w[x]
     node.plane[j, rank] = st.value[0]
@@ -162,7 +160,7 @@ def _flip(
     return outcome
 
 
-@inlined
+@spliced
 def _testify(rows: Rows, node: NodeArrays, tmp: Scratch, todo: IntArray, n: int, j: int, row: int) -> None:
     """Note for the first n rows of the list which of them are over in the solution of row j."""
     rank = rows.Z.shape[1]
@@ -181,7 +179,7 @@ def _testify(rows: Rows, node: NodeArrays, tmp: Scratch, todo: IntArray, n: int,
     tmp.counter[WORK] += n * rank
 
 
-@inlined
+@spliced
 def update_scores(rows: Rows, st: State, node: NodeArrays, tmp: Scratch) -> None:
     """Scores of the unlabelled rows at the node's solution."""
     all_scores(rows, st, node.score)
@@ -230,7 +228,7 @@ def held_weight(rows: Rows, node: NodeArrays) -> tuple[float, float]:
     return positive, negative
 
 
-@inlined
+@spliced
 def nearest_in_strip(rows: Rows, node: NodeArrays) -> int:
     """With ε > 0: the free row deepest inside the forbidden strip, or -1."""
     who, depth = -1, 0.0

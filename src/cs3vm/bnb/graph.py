@@ -17,8 +17,21 @@ from numpy.typing import NDArray
 
 from ..intercept import FloatArray
 from ..problem import Problem
-from ._arrays import N_HELD, Box, IntArray, Limits, NodeArrays, Rows, Scratch, State, inlined, inner, kernel
-from ._kernels import DONE, WORK, WORK_LIMIT, copy_state, push, set_side, solve
+from ._arrays import (
+    N_HELD,
+    Box,
+    IntArray,
+    Limits,
+    NodeArrays,
+    Rows,
+    Scratch,
+    State,
+    inlined,
+    inner,
+    kernel,
+    spliced,
+)
+from ._kernels import DONE, WORK, WORK_LIMIT, copy_state, set_side, solve
 from .bounds import safe_bound
 
 Bits = NDArray[np.uint64]
@@ -134,7 +147,7 @@ def evaluate_pairs(
     """Fill the matrix for the node's candidates, row by row; False if the work limit came first."""
     m = node.side.shape[0]
     row = 0 if direction > 0 else 1
-    n_held = node.info[N_HELD]
+    n_held, pivots = node.info[N_HELD], _MAX_PIVOTS + 0 * rows.n
     while graph.num[NEXT_ROW] < m:
         if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]:
             return False
@@ -145,11 +158,7 @@ def evaluate_pairs(
         copy_state(rows, base, first)
         set_side(rows, box, rows.n + j, -direction)
         node.held[n_held] = rows.n + j
-        outcome = push(rows, box, first, tmp, rows.n + j, stop, _MAX_PIVOTS + 0 * rows.n)
-        if outcome == DONE:
-            outcome = solve(
-                rows, box, first, tmp, node.held, n_held + 1, stop, _MAX_PIVOTS + 0 * rows.n, rows.n < 0
-            )
+        outcome = solve(rows, box, first, tmp, node.held, n_held + 1, stop, pivots, rows.n < 0, rows.n + j)
         for i in range(j):
             if outcome != DONE or not _is_candidate(node, i, direction) or node.V[row, i] >= stop:
                 continue
@@ -157,8 +166,7 @@ def evaluate_pairs(
                 continue
             copy_state(rows, first, st)
             set_side(rows, box, rows.n + i, -direction)
-            if push(rows, box, st, tmp, rows.n + i, stop, _MAX_PIVOTS + 0 * rows.n) == DONE:
-                solve(rows, box, st, tmp, node.held, n_held + 1, stop, _MAX_PIVOTS + 0 * rows.n, rows.n < 0)
+            solve(rows, box, st, tmp, node.held, n_held + 1, stop, pivots, rows.n < 0, rows.n + i)
             value = np.float32(safe_bound(rows, box, st, tmp, lim) * _ROUND_DOWN)
             graph.value[i, j] = graph.value[j, i] = max(graph.value[i, j], value)
             graph.num[PAIRS] += 1
@@ -211,7 +219,7 @@ def _common_weight(graph: Graph, a: Bits, b: Bits) -> float:
     return total
 
 
-@inner
+@spliced
 def _core(graph: Graph, level: int, need: float) -> bool:
     """Peel rows whose closed neighbourhood is too light; whether what is left is heavy enough."""
     changed = True
@@ -258,7 +266,7 @@ def _colourable(graph: Graph, level: int, need: float) -> bool:
     return total >= need
 
 
-@inner
+@spliced
 def _drop_locally(graph: Graph, level: int, need: float) -> bool:
     """Drop rows whose neighbourhood cannot be coloured heavily enough; whether one was dropped."""
     dropped = False
@@ -277,7 +285,7 @@ def _drop_locally(graph: Graph, level: int, need: float) -> bool:
     return dropped
 
 
-@inner
+@spliced
 def _possible(graph: Graph, level: int, need: float, local: bool) -> bool:
     """Whether a set of ``alive`` rows of weight ``need`` may flip together; the others leave ``alive``."""
     while True:
@@ -337,7 +345,7 @@ def survivors(
     return _common_bits(graph.union)
 
 
-@inlined
+@spliced
 def _common_bits(bits: Bits) -> int:
     total = 0
     for word in range(bits.shape[0]):

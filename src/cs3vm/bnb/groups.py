@@ -30,20 +30,22 @@ from ._arrays import (
     Scratch,
     State,
     inner,
+    spliced,
 )
-from ._kernels import DONE, WORK, all_scores, copy_state, push, set_side, solve
+from ._kernels import DONE, WORK, all_scores, copy_state, set_side, solve
 from ._margin import GROUP_CLOSED, GROUP_TESTS, GROUP_WORK
 from .bounds import safe_bound
 from .flips import candidates, held_weight
 
 _MAX_PIVOTS = 400
+_EXTEND, _ANEW, _LOWER = 0, 1, 2  # the parent's groups and more; all formed anew; groups for a lower level
 _LARGE = 1.4  # at a lower level, groups larger than this multiple of the average are formed anew
 _PROMISING = 0.8  # all groups are formed anew where their usual size, so much reduced, would suffice
 _FEW_DIMENSIONS = 10
 _MAX_ROWS = 3000  # with more, one test takes seconds
 
 
-@inner
+@spliced
 def tighten_by_groups(
     rows: Rows, box: Box, base: State, st: State, tmp: Scratch, node: NodeArrays, lim: Limits
 ) -> None:
@@ -63,50 +65,40 @@ def tighten_by_groups(
     if available < 2.0 * room or node.side.shape[0] > _MAX_ROWS:  # every group has two rows at least
         return
     tmp.counter[GROUP_TESTS] += 1
-    fresh = node.info[FRESH] > 0
-    node.info[FRESH] = 0
     level = lim.cutoff - lim.penalty * node.out[D_MIN]
     weight = _keep_groups(rows, node, direction)
-    weight = _pack(rows, box, base, st, tmp, node, lim, node.group, weight, level)
-    if fresh and weight <= room and available > _PROMISING * node.out[GROUP_SIZE] * room:
-        node.mark[:] = 0
-        again = _pack(rows, box, base, st, tmp, node, lim, node.mark, 0.0 * room, level)
-        if again > weight:
-            weight = again
-            _copy(node.mark, node.group)
     _copy(node.group, node.mark)
-    if _excluded(rows, box, base, st, tmp, node, lim, weight):
+    phase, extended = _EXTEND, 0.0
+    while level > node.out[OBJ]:
+        weight = _pack(rows, box, base, st, tmp, node, lim, weight, level)
+        if phase == _EXTEND:
+            _copy(node.mark, node.group)
+            promising = available > _PROMISING * node.out[GROUP_SIZE] * room
+            if node.info[FRESH] > 0 and weight <= room and promising:
+                phase, extended, weight = _ANEW, weight, 0.0
+                node.mark[:] = 0
+                continue
+        elif phase == _ANEW:
+            if weight > extended:
+                _copy(node.mark, node.group)
+            else:
+                _copy(node.group, node.mark)
+                weight = extended
+        phase = _LOWER
+        miscount = max(weight - node.out[ROOM], node.out[D_MIN])
+        reached = lim.cutoff - lim.penalty * miscount
+        if reached >= level:
+            break
+        level = reached
+        weight = _dissolve_large(rows, node)
+    node.info[FRESH] = 0
+    if level <= node.out[OBJ]:
         tmp.counter[GROUP_CLOSED] += 1
         node.out[BOUND] = lim.cutoff
     tmp.counter[GROUP_WORK] += tmp.counter[WORK] - before
 
 
-@inner
-def _excluded(
-    rows: Rows,
-    box: Box,
-    base: State,
-    st: State,
-    tmp: Scratch,
-    node: NodeArrays,
-    lim: Limits,
-    weight: float,
-) -> bool:
-    """Whether no point of the node lies below the cutoff, by the groups in ``node.mark`` of that weight."""
-    level = lim.cutoff - lim.penalty * node.out[D_MIN]
-    while level > node.out[OBJ]:
-        miscount = max(weight - node.out[ROOM], node.out[D_MIN])
-        reached = lim.cutoff - lim.penalty * miscount
-        if reached >= level:
-            return False
-        level = reached
-        if level > node.out[OBJ]:
-            weight = _dissolve_large(rows, node, node.mark)
-            weight = _pack(rows, box, base, st, tmp, node, lim, node.mark, weight, level)
-    return True
-
-
-@inner
+@spliced
 def _pack(
     rows: Rows,
     box: Box,
@@ -115,12 +107,12 @@ def _pack(
     tmp: Scratch,
     node: NodeArrays,
     lim: Limits,
-    group: IntArray,
     weight: float,
     level: float,
 ) -> float:
     """Form more groups for this level until none is found or they cannot suffice; return their weight."""
-    held, n_held, side, direction = node.held, node.info[N_HELD], node.side, node.info[SIGN]
+    group, side, held, n_held = node.mark, node.side, node.held, node.info[N_HELD]
+    direction = node.info[SIGN]
     last, free, left, used = 0, 0, 0.0, 0
     for j in range(group.shape[0]):
         last = max(last, group[j])
@@ -161,7 +153,7 @@ def _pack(
     return weight
 
 
-@inner
+@spliced
 def _flip_some(
     rows: Rows, box: Box, st: State, tmp: Scratch, node: NodeArrays, free: int, level: float
 ) -> None:
@@ -183,10 +175,8 @@ def _flip_some(
         held[chosen] = held[n_held + members]
         held[n_held + members] = i
         members += 1
-        if push(rows, box, st, tmp, i, level, _MAX_PIVOTS + 0 * n) != DONE:
-            return
         together = free if st.w.shape[0] > _FEW_DIMENSIONS else members
-        outcome = solve(rows, box, st, tmp, held, n_held + together, level, _MAX_PIVOTS + 0 * n, n < 0)
+        outcome = solve(rows, box, st, tmp, held, n_held + together, level, _MAX_PIVOTS + 0 * n, n < 0, i)
         if outcome != DONE or together == free:
             return
         all_scores(rows, st, tmp.scores)
@@ -197,7 +187,7 @@ def _flip_some(
                 chosen, largest = a, direction * tmp.scores[held[a] - n]
 
 
-@inner
+@spliced
 def _keep_groups(rows: Rows, node: NodeArrays, direction: int) -> float:
     """Dissolve the groups of which a row stays by now, number the others anew and return their weight."""
     group, side, least = node.group, node.side, node.v
@@ -218,10 +208,10 @@ def _keep_groups(rows: Rows, node: NodeArrays, direction: int) -> float:
     return weight
 
 
-@inner
-def _dissolve_large(rows: Rows, node: NodeArrays, group: IntArray) -> float:
+@spliced
+def _dissolve_large(rows: Rows, node: NodeArrays) -> float:
     """Dissolve the groups that are much larger than the average; return the weight of the others."""
-    size, least = node.suffix, node.v
+    group, size, least = node.mark, node.suffix, node.v
     size[:] = 0.0
     least[:] = np.inf
     total, n, weight = 0.0, 0, 0.0

@@ -25,6 +25,7 @@ from ._arrays import (
     State,
     inner,
     kernel,
+    spliced,
 )
 from ._kernels import DONE, WORK, WORK_LIMIT, reset, solve
 from .bounds import bound_without, order_statistic, safe_bound
@@ -73,11 +74,12 @@ def process(
         drop_outdated(rows, box, node, tmp)
         stop = lim.cutoff - lim.penalty * node.out[D_MIN]
         direction = node.info[SIGN]
-        if not flip_all(rows, box, base, st, tmp, node, lim, direction, stop):
-            _tighten(rows, box, node, graph, lim, rows.n < 0)
-            return PAUSED
-        if both and not flip_all(rows, box, base, st, tmp, node, lim, -direction, stop):
-            return PAUSED
+        for turn in range(2 if both else 1):
+            sign = direction if turn == 0 else -direction
+            if not flip_all(rows, box, base, st, tmp, node, lim, sign, stop):
+                if turn == 0:
+                    _tighten(rows, box, node, graph, lim, rows.n < 0)
+                return PAUSED
         changed = _tighten(rows, box, node, graph, lim, rows.n >= 0)
         if node.out[BOUND] >= lim.cutoff:
             return FATHOMED
@@ -87,32 +89,42 @@ def process(
     return FATHOMED if node.out[BOUND] >= lim.cutoff else BRANCH
 
 
-@inner
+@spliced
 def _relax(rows: Rows, box: Box, base: State, tmp: Scratch, node: NodeArrays, lim: Limits) -> int:
     """Solve the node's relaxation; a failure costs only strength, because any multipliers give a bound."""
     positive, negative = held_weight(rows, node)
     d_min = max(0.0, positive - lim.target, lim.target - (lim.total - negative)) - lim.slack
     node.out[D_MIN] = d_min = max(0.0, d_min)
-    stop = lim.cutoff - lim.penalty * d_min
-    outcome = solve(
-        rows, box, base, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS + 0 * rows.n, rows.n >= 0
-    )
-    if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT] and outcome != DONE and base.value[1] < stop:
-        return PAUSED
-    obj = safe_bound(rows, box, base, tmp, lim)
-    if obj < base.value[1] - 1e-7 * (1.0 + abs(base.value[1])) or (outcome != DONE and obj < stop):
-        reset(rows, base)
+    stop, none = lim.cutoff - lim.penalty * d_min, -1 + 0 * rows.n
+    outcome, obj = DONE, 0.0
+    for attempt in range(2):  # a second time from scratch where the bound disappoints
         outcome = solve(
-            rows, box, base, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS + 0 * rows.n, rows.n >= 0
+            rows,
+            box,
+            base,
+            tmp,
+            node.held,
+            node.info[N_HELD],
+            stop,
+            _MAX_PIVOTS + 0 * rows.n,
+            rows.n >= 0,
+            none,
         )
+        late = tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]
+        if attempt == 0 and late and outcome != DONE and base.value[1] < stop:
+            return PAUSED
         obj = max(obj, safe_bound(rows, box, base, tmp, lim))
+        drift = obj < base.value[1] - 1e-7 * (1.0 + abs(base.value[1]))
+        if attempt > 0 or not (drift or (outcome != DONE and obj < stop)):
+            break
+        reset(rows, base)
     node.info[SOLVED] = outcome == DONE
     node.out[OBJ] = max(node.out[OBJ], obj)
     node.out[BOUND] = max(node.out[BOUND], node.out[OBJ] + lim.penalty * d_min)
     return FATHOMED if node.out[BOUND] >= lim.cutoff else BRANCH
 
 
-@inner
+@spliced
 def _excess(rows: Rows, node: NodeArrays, lim: Limits) -> None:
     """By how much the count of the relaxed solution misses the target, and in which direction."""
     count, _ = held_weight(rows, node)
@@ -124,7 +136,7 @@ def _excess(rows: Rows, node: NodeArrays, lim: Limits) -> None:
     node.out[EXCESS] = max(0.0, abs(k) - lim.slack)
 
 
-@inner
+@spliced
 def _leaf(rows: Rows, node: NodeArrays) -> int:
     """The relaxed solution attains the node's bound, unless rows lie in the forbidden strip."""
     if rows.margin > 0.0:
@@ -177,7 +189,7 @@ def _tighten(rows: Rows, box: Box, node: NodeArrays, graph: Graph, lim: Limits, 
     return changed + flipped
 
 
-@inner
+@spliced
 def _tighten_jointly(
     rows: Rows, box: Box, node: NodeArrays, graph: Graph, lim: Limits, candidates: IntArray, v: FloatArray
 ) -> int:
@@ -212,7 +224,7 @@ def _tighten_jointly(
     return 0
 
 
-@inner
+@spliced
 def _fix_others(rows: Rows, box: Box, node: NodeArrays, lim: Limits, v: FloatArray, e: FloatArray) -> int:
     """Fix rows that are no candidates where moving them, too, would cost too much."""
     direction = node.info[SIGN]
@@ -232,7 +244,7 @@ def _fix_others(rows: Rows, box: Box, node: NodeArrays, lim: Limits, v: FloatArr
     return changed
 
 
-@inner
+@spliced
 def _value_needed(obj: float, v: FloatArray, e: FloatArray, k: float, d_min: float, lim: Limits) -> float:
     """The SVM value from which on no point lies below the cutoff, whatever the candidates do."""
     needed = (

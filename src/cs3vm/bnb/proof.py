@@ -23,7 +23,7 @@ from ..problem import Problem
 from ..result import Result
 from ..verify import FORMAT, VERSION, digest
 from ._arrays import SignArray
-from ._kernels import DONE, copy_state, push, reset, set_side, solve
+from ._kernels import copy_state, reset, set_side, solve
 from .relaxation import Relaxation
 
 #: Values are compared with the cutoff after losing this much, so that the checker's rounding agrees.
@@ -149,7 +149,7 @@ class _Prover:
             set_side(r.rows, r.box, int(n + j), int(node.side[j]))
         self.held = n + np.flatnonzero(node.side).astype(np.int64)
         reset(r.rows, r.base)
-        solve(r.rows, r.box, r.base, r.tmp, self.held, len(self.held), self.stop, _MAX_PIVOTS, False)
+        solve(r.rows, r.box, r.base, r.tmp, self.held, len(self.held), self.stop, _MAX_PIVOTS, False, -1)
         node.value = max(node.value, self._record(r.base.c, None))
         return np.asarray(r.rows.Z[n:] @ r.base.w + r.base.value[0])
 
@@ -167,9 +167,8 @@ class _Prover:
                 continue  # its solution satisfies what was fixed since: the value is the same
             copy_state(r.rows, r.base, r.spare)
             set_side(r.rows, r.box, n + j, to)
-            if push(r.rows, r.box, r.spare, r.tmp, n + j, self.stop, _MAX_PIVOTS) == DONE:
-                args = r.rows, r.box, r.spare, r.tmp, self.held, len(self.held)
-                solve(*args, self.stop, _MAX_PIVOTS, False)
+            args = r.rows, r.box, r.spare, r.tmp, self.held, len(self.held)
+            solve(*args, self.stop, _MAX_PIVOTS, False, n + j)
             node.flip[side, j] = max(node.flip[side, j], self._record(r.spare.c, (int(j), to)))
             plane[:rank], plane[rank] = r.spare.w, r.spare.value[0]
             set_side(r.rows, r.box, n + j, 0)

@@ -32,7 +32,8 @@ def solve_rows(
         v, alpha = solve_rows(np.column_stack([triangle.T, A[:, -1]]), p, C, tolerance)
         return np.append(rotation @ v[:-1], v[-1]), alpha
     if A.shape[1] <= COMPILED_COLUMNS:
-        v, alpha = _interior_point(A, p, np.array(C), tolerance, 60)  # C may be read-only, another type
+        A, C = np.ascontiguousarray(A), np.array(C)  # another layout or a read-only array would compile anew
+        v, alpha = _interior_point(A, p, C, tolerance, 60)
         return v, alpha
     return InteriorPoint(A, p, C).solve(0.01 * tolerance)
 

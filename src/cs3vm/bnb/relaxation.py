@@ -107,7 +107,7 @@ class Relaxation:
         for j in held:
             set_side(rows, box, int(j), int(side[j - n]))
         reset(rows, self.spare)
-        solve(rows, box, self.spare, self.tmp, held, len(held), level, 5000, False)
+        solve(rows, box, self.spare, self.tmp, held, len(held), level, 5000, False, -1)
         c = self.spare.c
         beta = np.where(side > 0, np.maximum(c[n:], 0.0), np.where(side < 0, np.minimum(c[n:], 0.0), 0.0))
         return dual_bound(problem, problem.y * c[:n], beta, level)
@@ -125,7 +125,7 @@ class Relaxation:
         state = self.spare
         copy_state(rows, self.base, state)
         rebuild(rows, box, state, self.tmp)
-        if solve(rows, box, state, self.tmp, held, m, np.inf, 2000, False) != DONE:
+        if solve(rows, box, state, self.tmp, held, m, np.inf, 2000, False, -1) != DONE:
             return None
         rebuild(rows, box, state, self.tmp)
         w = state.c @ rows.X
