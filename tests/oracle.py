@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import clarabel
@@ -78,6 +78,33 @@ def brute_force(problem: Problem) -> float:
         if svm + penalty[i] >= best:
             break
         best = min(best, svm_with_sides(problem, 2 * labelings[i] - 1) + float(penalty[i]))
+    return best
+
+
+def brute_force_in_the_plane(problem: Problem) -> float:
+    """The optimum for two features and whole weights, no three rows on a line and no fixed side.
+
+    A line that separates the rows can be moved until it touches two of them, so few labelings are possible;
+    the trivial plane has every row on both sides and allows them all.
+    """
+    U, m = problem.U, problem.m
+    labelings = {(0,) * m, (1,) * m}
+    for i, j in combinations(range(m), 2):
+        along = U[j] - U[i]
+        over = ((U - U[i]) @ np.array([-along[1], along[0]]) > 0).astype(int)
+        for over[i], over[j] in product((0, 1), repeat=2):
+            labelings |= {tuple(over.tolist()), tuple((1 - over).tolist())}
+    counts = {0.0}
+    for weight in problem.weights:
+        counts |= {count + float(weight) for count in counts}
+    best = float(problem.C.sum()) + problem.count_penalty * min(abs(c - problem.n_positive) for c in counts)
+    svm = svm_with_sides(problem, np.zeros(m))
+    z = np.array(sorted(labelings))
+    penalty = problem.count_penalty * np.abs(z @ problem.weights - problem.n_positive)
+    for i in np.argsort(penalty, kind="stable"):
+        if svm + penalty[i] >= best:
+            break
+        best = min(best, svm_with_sides(problem, 2 * z[i] - 1) + float(penalty[i]))
     return best
 
 
