@@ -123,7 +123,7 @@ class Scratch(NamedTuple):
     wx: FloatArray
     scores: FloatArray  #: of the unlabelled rows
     skip: IntArray  #: push number in which a labelled row may not enter M
-    counter: IntArray  #: [work, work limit, pushes, pivots, flips, group tests, closed, their work]
+    counter: IntArray  #: [work, work limit, pushes, pivots, flips, group tests, nodes closed]
 
 
 class NodeArrays(NamedTuple):

@@ -6,7 +6,13 @@ from ..intercept import FloatArray
 from ._arrays import Box, Rows, Scratch, State, inlined, kernel, spliced
 
 # positions in Scratch.counter
-WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED, GROUP_WORK = range(8)
+WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED = range(7)
+
+
+def counters(tmp: Scratch) -> dict[str, int]:
+    """What a search has done so far, by name."""
+    names = {"pivots": PIVOTS, "flips": FLIPS, "group_tests": GROUP_TESTS, "group_closed": GROUP_CLOSED}
+    return {name: int(tmp.counter[i]) for name, i in names.items()}
 
 
 @inlined

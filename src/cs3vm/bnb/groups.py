@@ -33,7 +33,7 @@ from ._arrays import (
     spliced,
 )
 from ._kernels import DONE, WORK, all_scores, copy_state, set_side, solve
-from ._margin import GROUP_CLOSED, GROUP_TESTS, GROUP_WORK
+from ._margin import GROUP_CLOSED, GROUP_TESTS
 from .bounds import safe_bound
 from .flips import candidates, held_weight
 
@@ -50,7 +50,6 @@ def tighten_by_groups(
     rows: Rows, box: Box, base: State, st: State, tmp: Scratch, node: NodeArrays, lim: Limits
 ) -> None:
     """Close the node where groups show that it has no point below the cutoff."""
-    before = tmp.counter[WORK]
     positive, negative = held_weight(rows, node)
     direction = node.info[SIGN]
     room = lim.target - positive if direction > 0 else lim.total - lim.target - negative
@@ -95,7 +94,6 @@ def tighten_by_groups(
     if level <= node.out[OBJ]:
         tmp.counter[GROUP_CLOSED] += 1
         node.out[BOUND] = lim.cutoff
-    tmp.counter[GROUP_WORK] += tmp.counter[WORK] - before
 
 
 @spliced

@@ -54,7 +54,7 @@ class Relaxation:
             np.zeros(problem.d),
             np.zeros(m),
             np.zeros(n, dtype=np.int64),
-            np.zeros(8, dtype=np.int64),
+            np.zeros(7, dtype=np.int64),
         )
         self.tmp.counter[WORK_LIMIT] = np.iinfo(np.int64).max
         self.node = _node_arrays(m, rank)

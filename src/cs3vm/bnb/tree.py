@@ -28,8 +28,7 @@ from ._arrays import (
     Limits,
     new_state,
 )
-from ._kernels import FLIPS, PIVOTS, WORK, WORK_LIMIT, load_state, reset
-from ._margin import GROUP_CLOSED, GROUP_TESTS, GROUP_WORK
+from ._kernels import WORK, WORK_LIMIT, load_state, reset
 from .crew import Crew, Node, Options, Stopped
 from .flips import hold, load_node
 from .graph import (
@@ -37,7 +36,6 @@ from .graph import (
     DIRECTION,
     LOCAL,
     evaluate_pairs,
-    joint_counters,
     new_graph,
     own_graph,
     set_levels,
@@ -346,10 +344,10 @@ class Tree:
         j, direction = int(node.info[BRANCH_ROW]), int(node.info[SIGN])
         stay, flip = float(node.out[STAY_BOUND]), float(node.out[FLIP_BOUND])
         self.depth += 1
-        first, second = (direction, stay), (-direction, flip)
-        if stay >= self.limits.cutoff:
-            first, second = second, first
         cutoff = self.limits.cutoff
+        first, second = (direction, stay), (-direction, flip)
+        if stay >= cutoff:
+            first, second = second, first
         if second[1] < cutoff:
             self._store(j, *second)
         if first[1] >= cutoff:
@@ -373,13 +371,11 @@ class Tree:
         r = self.relaxation
         sides = r.node.side.copy()
         sides[j] = side
-        q = int(r.base.count[0])
-        members = r.base.members[:q].copy()
+        members = r.base.members[: r.base.count[0]].copy()
         used = self.per_node * (len(self.heap) + len(self.stack))
         V = r.node.V.copy() if used < 0.5 * self.options.memory_limit else None
         if V is not None:
             self._raise_values(V, j, side)
-        n = self.problem.n
         node = Node(
             bound,
             self.depth,
@@ -387,7 +383,7 @@ class Tree:
             r.node.group.copy(),
             int(r.node.info[GROUP_SIGN]),
             V,
-            r.base.c[:n].copy(),
+            r.base.c[: self.problem.n].copy(),
             members,
             r.base.c[members],
             float(r.base.value[0]),
@@ -397,11 +393,3 @@ class Tree:
         else:
             heapq.heappush(self.heap, (bound, next(self.ticket), node))
         self.crew.lock.notify()
-
-    @property
-    def counters(self) -> dict[str, int]:
-        """Flips and pivots of this searcher so far."""
-        counter = self.relaxation.tmp.counter
-        names = {"pivots": PIVOTS, "flips": FLIPS, "group_tests": GROUP_TESTS}
-        names |= {"group_closed": GROUP_CLOSED, "group_work": GROUP_WORK}
-        return {name: int(counter[i]) for name, i in names.items()} | joint_counters(self.graph)

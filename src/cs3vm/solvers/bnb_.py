@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..bnb._margin import counters
 from ..bnb.crew import Options
+from ..bnb.graph import joint_counters
 from ..bnb.incumbent import Incumbent
 from ..bnb.primal import improve
 from ..bnb.relaxation import Relaxation
@@ -176,7 +178,8 @@ def _result(tree: Tree, reason: str, seconds: float) -> Result:
         "extras": {
             "root_bound": tree.root_bound,
             "unresolved": tree.crew.n_unresolved,
-            **tree.counters,
+            **counters(tree.relaxation.tmp),
+            **joint_counters(tree.graph),
             **({} if best is None else best.extras),
         },
     }
