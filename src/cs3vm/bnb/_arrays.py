@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
@@ -22,20 +23,42 @@ _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"
 _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
+def _digest() -> str:
+    """Of all source files here: kernels contain what they call, so a change anywhere makes them stale."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_SOURCES = _digest()
+
+
+def _jit(function: Function, **options: Any) -> Function:
+    """Compile on the first call, cached on disk until a source file changes.
+
+    Numba itself looks only at the function's own file: a kernel with old callees could corrupt memory.
+    """
+    dispatcher = numba.njit(**options)(function)
+    index: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if hasattr(index, "_source_stamp"):
+        index._source_stamp = _SOURCES
+    return cast(Function, dispatcher)
+
+
 def compiled(function: Function) -> Function:
     """Compile for speed: cached on disk, without the interpreter lock."""
-    return cast(Function, numba.njit(**_OPTIONS)(function))
+    return _jit(function, **_OPTIONS)
 
 
 def is_compiled() -> bool:
     """Whether the main kernel is in the cache on disk, as far as numba lets us see."""
     from .node import process
 
-    cache = getattr(process, "_cache", None)
-    index = getattr(getattr(cache, "_cache_file", None), "_index_path", None)
-    if index is None:
+    index: Any = getattr(getattr(process, "_cache", None), "_cache_file", None)
+    if not hasattr(index, "_load_index"):
         return True  # an unknown version of numba: say nothing
-    return Path(index).exists()
+    return bool(index._load_index())
 
 
 # The kernels below allocate nothing. Without reference counting and, for those that only other kernels call,
@@ -44,28 +67,28 @@ def is_compiled() -> bool:
 
 def kernel(function: Function) -> Function:
     """Compile a function that does not allocate."""
-    return cast(Function, numba.njit(_nrt=False, **_OPTIONS)(function))
+    return _jit(function, _nrt=False, **_OPTIONS)
 
 
 def inner(function: Function) -> Function:
     """Compile a function that only kernels call."""
-    return cast(Function, numba.njit(_nrt=False, **_INNER, **_OPTIONS)(function))
+    return _jit(function, _nrt=False, **_INNER, **_OPTIONS)
 
 
 def inlined(function: Function) -> Function:
     """Compile into the caller: a call that passes all these arrays costs more than a short function does."""
-    return cast(Function, numba.njit(_nrt=False, forceinline=True, **_INNER, **_OPTIONS)(function))
+    return _jit(function, _nrt=False, forceinline=True, **_INNER, **_OPTIONS)
 
 
 def spliced(function: Function) -> Function:
     """Copy into the one kernel that calls it: on its own, all that it calls would be compiled once more."""
-    return cast(Function, numba.njit(inline="always", **_OPTIONS)(function))
+    return _jit(function, inline="always", **_OPTIONS)
 
 
 def compiled_strictly(function: Function) -> Function:
     """Compile an inner function with plain IEEE arithmetic: for everything that a proof rests on."""
     options = {**_OPTIONS, "fastmath": False}
-    return cast(Function, numba.njit(_nrt=False, **_INNER, **options)(function))
+    return _jit(function, _nrt=False, **_INNER, **options)
 
 
 # positions in NodeArrays.out

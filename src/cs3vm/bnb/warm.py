@@ -29,7 +29,7 @@ def warm_up() -> None:
     if not is_compiled():
         logger.warning("compiling the exact engine: this happens once and takes some seconds")
     rng = np.random.default_rng(0)
-    problem = Problem(rng.normal(size=(6, 2)), np.array([1.0, -1.0] * 3), rng.normal(size=(12, 2)), 4)
+    problem = Problem(rng.normal(size=(12, 4)), np.array([1.0, -1.0] * 6), rng.normal(size=(30, 4)), 8)
     incumbent = Incumbent(problem)
     improve(problem, time_limit=60.0, patience=0)
     svm = solve_convex(problem)

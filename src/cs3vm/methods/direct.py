@@ -9,6 +9,12 @@ from typing import Any
 from ..intercept import FloatArray
 from ..problem import Problem
 from ..result import DEFAULT_GAP, Callback, Result, Status
+from ..solvers import get_solver
+from ._phases import Phases
+
+#: Up to so many unlabelled rows, so many nodes of the exact search take milliseconds: they find points that
+#: no local search finds, and a better bound.
+SMALL_ROWS, NODES = 500, 400
 
 
 def direct(
@@ -20,24 +26,41 @@ def direct(
     random_state: int = 0,
     callback: Callback | None = None,
     patience: int | None = None,
+    nodes: int = NODES,
     **_: Any,
 ) -> Result:
     """Search for a good plane; ends by itself when the search stagnates, or at the time limit.
 
-    The answer comes with the SVM's value as an honest lower bound. ``starts`` are vectors w to begin
-    from, besides its own; ``patience`` is the number of vain attempts after which it ends.
+    The answer comes with an honest lower bound: the SVM's value, or on small problems that of a few nodes of
+    the exact search.
+
+    Parameters
+    ----------
+    starts
+        Vectors w to begin from, besides its own.
+    patience
+        The number of vain attempts in a row after which the search ends.
+    nodes
+        How many nodes of the exact search small problems get.
     """
     problem.require_l2("method 'direct'", "use method='auto', 'ircm' or 'top_tau'")
-    from ..bnb.primal import PATIENCE, improve  # compiled code: loaded when first needed
+    from ..bnb.primal import PATIENCE  # compiled code: loaded when first needed
     from ..bnb.warm import warm_up
 
     warm_up()
-    found = improve(
-        problem,
-        starts,
-        time_limit=time_limit,
-        random_state=random_state,
-        callback=callback,
-        patience=PATIENCE if patience is None else patience,
-    )
+    patience = PATIENCE if patience is None else patience
+    phases = Phases(problem, time_limit, gap, random_state, callback)
+    found = phases.run(_improve, starts=starts, patience=patience)
+    if 0 < problem.m <= SMALL_ROWS and nodes > 0 and found.found:
+        tree = phases.run(get_solver("bnb"), node_limit=nodes, heuristic=False, joint=False)
+        if tree.objective < found.objective * (1.0 - 1e-9):
+            phases.run(_improve, starts=[], patience=patience)
+    best = phases.result
+    return best if phases.is_over else replace(best, status=Status.FEASIBLE if best.found else best.status)
+
+
+def _improve(problem: Problem, gap: float, **options: Any) -> Result:
+    from ..bnb.primal import improve
+
+    found = improve(problem, **options)
     return replace(found, status=Status.OPTIMAL) if found.gap <= gap else found
