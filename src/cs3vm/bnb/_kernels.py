@@ -68,7 +68,7 @@ def score(rows: Rows, st: State, j: int) -> float:
 @spliced
 def _watch(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: float, t: float, push: int):
     """The first labelled row outside M that reaches its target, if before t."""
-    who = -1
+    who = -1 + 0 * j  # a literal would compile the callees once more
     floor = 1e-12 * rows.size * np.sqrt(dot(tmp.dw, tmp.dw)) + 1e-300
     ZT, dw, slope, inside, skip = rows.ZT, tmp.dw, tmp.df, st.inside, tmp.skip
     c, f, p, lo, hi = st.c, st.f, box.p, box.lo, box.hi
@@ -126,7 +126,7 @@ def _step(rows: Rows, st: State, tmp: Scratch, j: int, s: float, t: float) -> No
 @spliced
 def _leaving(box: Box, st: State, tmp: Scratch, s: float, t: float) -> tuple[float, int]:
     """The first member of M whose multiplier reaches a bound, if before t."""
-    who = -1
+    who = -1 + 0 * st.count[0]
     members, beta, c, lo, hi = st.members, tmp.beta, st.c, box.lo, box.hi
     for a in range(st.count[0]):
         i = members[a]

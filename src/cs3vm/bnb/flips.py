@@ -212,7 +212,7 @@ def load_node(
         node.side[j] = 0
         set_side(rows, box, rows.n + j, 0 * rows.n)
         if sides[j] != 0:
-            hold(rows, box, node, j, int(sides[j]))
+            hold(rows, box, node, j, 0 * rows.n + sides[j])
     node.info[N_NEW] = 0
 
 
