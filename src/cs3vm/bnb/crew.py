@@ -110,6 +110,13 @@ class Crew:
     def __exit__(self, *error: object) -> None:
         self.lock.acquire()
 
+    def regain(self) -> None:
+        """Make sure that the lock is ours: an interrupt may have come just as it was given up or taken."""
+        try:
+            self.lock.notify(0)
+        except RuntimeError:  # it is not
+            self.lock.acquire()
+
     def wait(self) -> None:
         """Sleep until another searcher has stored nodes or ended, or for a moment."""
         self.lock.wait(_WAIT)

@@ -117,6 +117,7 @@ class Tree:
             try:
                 reason = self._search(self._begin)
             finally:
+                self.crew.regain()
                 if reason != "done":
                     self.crew.stop(reason)
                 self.crew.join()

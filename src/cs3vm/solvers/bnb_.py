@@ -140,7 +140,10 @@ def _run_heuristic(tree: Tree, deadline: float, random_state: int) -> None:
         return
     starts = [] if incumbent.best is None or incumbent.best.coef is None else [incumbent.best.coef]
     budget = min(HEURISTIC_SECONDS, HEURISTIC_SHARE * left)
-    incumbent.offer(improve(problem, starts, time_limit=budget, random_state=random_state))
+    found = improve(problem, starts, time_limit=budget, random_state=random_state)
+    incumbent.offer(found)
+    if found.status is Status.INTERRUPTED:  # whoever interrupts the heuristic wants no search either
+        raise KeyboardInterrupt
 
 
 def _first_points(
