@@ -157,6 +157,14 @@ def criteria(
 
 
 @app.command()
+def start(runs: int = 3, out: Path | None = None) -> None:
+    """The first call ever, which compiles, and the start of later processes (Linux)."""
+    from benchmarks import start as bench
+
+    bench.run(out or RESULTS / "start.csv", runs)
+
+
+@app.command()
 def assignment(rows: int = 1_000_000, classes: int = 10, out: Path | None = None) -> None:
     """Labels that meet all totals at once: seconds, memory, and the certificate."""
     from benchmarks import assignment as bench

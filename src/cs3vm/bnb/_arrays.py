@@ -19,8 +19,14 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 # Sums may be reordered and fused: no bound here depends on it. Infinities and NaN keep their meaning.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": _FAST}
-_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": _FAST,
+    "no_cfunc_wrapper": True,
+}
+_INNER: dict[str, Any] = {"no_cpython_wrapper": True}
 
 
 def _digest() -> str:
@@ -44,11 +50,6 @@ def _jit(function: Function, **options: Any) -> Function:
     if hasattr(index, "_source_stamp"):
         index._source_stamp = _SOURCES
     return cast(Function, dispatcher)
-
-
-def compiled(function: Function) -> Function:
-    """Compile for speed: cached on disk, without the interpreter lock."""
-    return _jit(function, **_OPTIONS)
 
 
 def is_compiled() -> bool:
@@ -85,10 +86,14 @@ def spliced(function: Function) -> Function:
     return _jit(function, inline="always", **_OPTIONS)
 
 
+def strict_kernel(function: Function) -> Function:
+    """Compile a function that does not allocate, with plain IEEE arithmetic."""
+    return _jit(function, _nrt=False, **{**_OPTIONS, "fastmath": False})
+
+
 def compiled_strictly(function: Function) -> Function:
     """Compile an inner function with plain IEEE arithmetic: for everything that a proof rests on."""
-    options = {**_OPTIONS, "fastmath": False}
-    return _jit(function, _nrt=False, **_INNER, **options)
+    return _jit(function, _nrt=False, **_INNER, **{**_OPTIONS, "fastmath": False})
 
 
 # positions in NodeArrays.out
@@ -105,7 +110,6 @@ class Rows(NamedTuple):
     ZT: FloatArray  #: the same, transposed: many rows times one vector are fastest column by column
     X: FloatArray  #: all rows as the user gave them: bounds are evaluated on these
     norm: FloatArray  #: ‖x‖ of the rows of X
-    relax: FloatArray  #: tiny amounts by which right-hand sides are relaxed, against degeneracy
     weight: FloatArray  #: eⱼ of the unlabelled rows
     size: float  #: largest ‖z‖
     margin: float  #: ε
@@ -117,6 +121,7 @@ class Box(NamedTuple):
     lo: FloatArray
     hi: FloatArray
     p: FloatArray
+    strip: FloatArray  #: targets of rows that are held positive: ε, relaxed by a tiny amount
 
 
 class State(NamedTuple):

@@ -12,11 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..intercept import FloatArray
-from ._arrays import Box, IntArray, Rows, Scratch, State, inlined, kernel, spliced
+from ._arrays import Box, IntArray, Rows, Scratch, SignArray, State, inlined, inner, kernel, spliced
 from ._margin import (
     FLIPS,
     PIVOTS,
     PUSHES,
+    STALE,
     WORK,
     WORK_LIMIT,
     _contract,
@@ -36,6 +37,7 @@ __all__ = [
     "DONE",
     "FLIPS",
     "PIVOTS",
+    "STALE",
     "STOPPED",
     "STUCK",
     "WORK",
@@ -45,18 +47,11 @@ __all__ = [
     "copy_state",
     "dot",
     "load_state",
-    "push",
-    "rebuild",
     "reset",
     "set_side",
+    "set_sides",
     "solve",
 ]
-
-
-@spliced
-def tolerance(rows: Rows, st: State) -> float:
-    """Violations of a target up to this are rounding."""
-    return float(max(1e-10, 1e-13 * rows.size * np.sqrt(dot(st.w, st.w))))
 
 
 @spliced
@@ -92,8 +87,8 @@ def _watch(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: 
 
 
 @spliced
-def _shift_intercept(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, g: float) -> bool:
-    """With M empty only b can move: until j is on target (return True) or a labelled row enters M."""
+def _shift_intercept(rows: Rows, box: Box, st: State, j: int, s: float, g: float) -> int:
+    """With M empty only b can move: until j is on target or a labelled row is; return which."""
     t, who = s * g, j
     for i in range(rows.n):
         if i != j:
@@ -104,8 +99,7 @@ def _shift_intercept(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: f
     st.value[0] += s * t
     for i in range(rows.n):
         st.f[i] += s * t
-    expand(rows, st, tmp, who, 1.0)
-    return who == j
+    return who
 
 
 @spliced
@@ -121,6 +115,8 @@ def _step(rows: Rows, st: State, tmp: Scratch, j: int, s: float, t: float) -> No
     for i in range(rows.n):
         if not inside[i]:
             f[i] += t * df[i]
+    if j < rows.n:
+        f[j] = row_dot(rows.Z, j, w) + st.value[0]
 
 
 @spliced
@@ -138,89 +134,23 @@ def _leaving(box: Box, st: State, tmp: Scratch, s: float, t: float) -> tuple[flo
     return t, who
 
 
-@kernel
-def push(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, stop: float, max_pivots: int) -> int:
-    """Raise the multiplier of row j until its score is on target or the dual value reaches ``stop``."""
-    st.count[2] = j + 1  # until it is done, c_j counts although j is not in M
-    tmp.counter[PUSHES] += 1
-    number = tmp.counter[PUSHES]
-    s = 0.0
-    for _ in range(max_pivots):
-        if st.count[1] > _REFRESH:
-            rebuild(rows, box, st, tmp)
-        g = box.p[j] - score(rows, st, j)
-        if s == 0.0:
-            s = 1.0 if g > 0.0 else -1.0
-        gain = s * g
-        if gain <= 0.0:
-            _settle(rows, box, st, tmp, j)
-            break
-        st.count[1] += 1
-        tmp.counter[PIVOTS] += 1
-        if st.count[0] == 0:
-            if _shift_intercept(rows, box, st, tmp, j, s, g):
-                break
-            continue
-        gamma = prepare(rows, st, tmp, j)
-        t, kind = np.inf, _NONE
-        if gamma > gamma_floor(rows):
-            t, kind = gain / gamma, _TARGET
-        room = box.hi[j] - st.c[j] if s > 0.0 else st.c[j] - box.lo[j]
-        if room < t:
-            t, kind = room, _BOUND
-        t, leaver = _leaving(box, st, tmp, s, t)
-        t, enterer = _watch(rows, box, st, tmp, j, s, s * tmp.beta[0], t, number)
-        kind = _ENTER if enterer >= 0 else (_LEAVE if leaver >= 0 else kind)
-        if kind == _NONE:  # the dual is unbounded: follow the ray as far as it is needed
-            t = (2.0 * abs(stop - st.value[1]) + 1.0) / gain
-        _step(rows, st, tmp, j, s, t)
-        if j < rows.n:
-            st.f[j] = row_dot(rows.Z, j, st.w) + st.value[0]
-        st.value[1] += t * gain - 0.5 * gamma * t * t
-        if kind == _NONE or st.value[1] >= stop:
-            return STOPPED
-        if kind == _TARGET:
-            expand(rows, st, tmp, j, gamma)
-            break
-        if kind == _BOUND:
-            st.c[j] = box.hi[j] if s > 0.0 else box.lo[j]
-            break
-        if kind == _LEAVE:
-            i = st.members[leaver]
-            st.c[i] = box.hi[i] if s * tmp.beta[leaver + 1] > 0.0 else box.lo[i]
-            if i < rows.n:
-                st.f[i] = box.p[i]
-            _contract(st, leaver)
-        else:
-            gamma = prepare(rows, st, tmp, enterer)
-            if gamma > gamma_floor(rows):
-                st.f[enterer] = box.p[enterer]
-                expand(rows, st, tmp, enterer, gamma)
-            else:
-                tmp.skip[enterer] = number
-    else:
-        return STUCK
-    st.count[2] = 0
-    return DONE
-
-
 @spliced
-def _settle(rows: Rows, box: Box, st: State, tmp: Scratch, j: int) -> None:
-    """Row j is on target without having been stepped there: it belongs to M if its multiplier is inside."""
-    if box.lo[j] < st.c[j] < box.hi[j] and not st.inside[j]:
-        gamma = prepare(rows, st, tmp, j)
-        if st.count[0] == 0 or gamma > gamma_floor(rows):
-            expand(rows, st, tmp, j, gamma)
+def _leave(rows: Rows, box: Box, st: State, tmp: Scratch, a: int, s: float) -> None:
+    """The multiplier of the a-th member of M has reached a bound."""
+    i = st.members[a]
+    st.c[i] = box.hi[i] if s * tmp.beta[a + 1] > 0.0 else box.lo[i]
+    if i < rows.n:
+        st.f[i] = box.p[i]
+    _contract(st, a)
 
 
 @inlined
-def all_scores(rows: Rows, st: State, scores: FloatArray) -> None:
-    """Scores of all unlabelled rows."""
-    ZT, n, b = rows.ZT, rows.n, st.value[0]
+def all_scores(ZT: FloatArray, n: int, w: FloatArray, b: float, scores: FloatArray) -> None:
+    """Scores of all unlabelled rows, which come after the first n."""
     for j in range(scores.shape[0]):
         scores[j] = b
-    for r in range(st.w.shape[0]):
-        factor = st.w[r]
+    for r in range(w.shape[0]):
+        factor = w[r]
         for j in range(scores.shape[0]):
             scores[j] += factor * ZT[r, n + j]
 
@@ -228,7 +158,8 @@ def all_scores(rows: Rows, st: State, scores: FloatArray) -> None:
 @spliced
 def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held: int) -> int:
     """The most violated row, or -1."""
-    worst, who = tolerance(rows, st), -1
+    # violations of a target up to this are rounding
+    worst, who = max(1e-10, 1e-13 * rows.size * np.sqrt(dot(st.w, st.w))), -1
     Z, w, b, inside = rows.Z, st.w, st.value[0], st.inside
     c, f, p, lo, hi = st.c, st.f, box.p, box.lo, box.hi
     for i in range(rows.n):
@@ -238,7 +169,7 @@ def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held
                 worst, who = abs(g), i
     together = 4 * n_held > tmp.scores.shape[0]
     if together:
-        all_scores(rows, st, tmp.scores)
+        all_scores(rows.ZT, rows.n, w, b, tmp.scores)
     for a in range(n_held):
         i = held[a]
         if not inside[i]:
@@ -262,17 +193,80 @@ def solve(
     pausable: bool,
     first: int,
 ) -> int:
-    """Push violated rows, ``first`` before the others if not -1, until the dual value reaches ``stop``."""
+    """Push violated rows, ``first`` before the others if not -1, until the dual value reaches ``stop``.
+
+    To push row j is to raise its multiplier until its score is on target; each pass of the loop is a pivot.
+    """
     limit = tmp.counter[PIVOTS] + max_pivots
-    while tmp.counter[PIVOTS] < limit and not (pausable and tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]):
-        j = first if first >= 0 else _worst(rows, box, st, tmp, held, n_held)
+    j = row = -1  # the row that is pushed; what may join M: it, or a labelled row that came on target first
+    s = 0.0  # the direction of the push
+    while True:
+        if row == j and st.count[1] > _REFRESH:
+            rebuild(rows, box, st, tmp)
         if j < 0:
-            return DONE
-        first = -1
-        outcome = push(rows, box, st, tmp, j, stop, max_pivots)
-        if outcome != DONE:
-            return outcome
-    return STUCK
+            late = pausable and tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]
+            if late or tmp.counter[PIVOTS] >= limit:
+                return STUCK
+            j = row = first if first >= 0 else _worst(rows, box, st, tmp, held, n_held)
+            if j < 0:
+                return DONE
+            first, s = -1, 0.0
+            st.count[2] = j + 1  # until it is done, c_j counts although j is not in M
+            tmp.counter[PUSHES] += 1
+        number, joins, done = tmp.counter[PUSHES], -1, False
+        gamma = prepare(rows.Z, st.R, st.members, st.count[0], tmp.u, tmp.beta, tmp.dw, row)
+        independent = gamma > gamma_floor(rows) or st.count[0] == 0
+        g = box.p[j] - score(rows, st, j)
+        if s == 0.0:
+            s = 1.0 if g > 0.0 else -1.0
+        gain = s * g
+        if row != j:
+            if independent:
+                st.f[row] = box.p[row]
+                joins = row
+            else:
+                tmp.skip[row] = number
+            row = j
+        elif gain <= 0.0:  # on target without a step: it belongs to M if its multiplier is inside
+            if independent and box.lo[j] < st.c[j] < box.hi[j] and not st.inside[j]:
+                joins = j
+            done = True
+        elif tmp.counter[PIVOTS] >= limit:
+            return STUCK
+        else:
+            st.count[1] += 1
+            tmp.counter[PIVOTS] += 1
+            if st.count[0] == 0:
+                joins = _shift_intercept(rows, box, st, j, s, g)
+                done = joins == j
+            else:
+                t, kind = (gain / gamma, _TARGET) if independent else (np.inf, _NONE)
+                room = box.hi[j] - st.c[j] if s > 0.0 else st.c[j] - box.lo[j]
+                if room < t:
+                    t, kind = room, _BOUND
+                t, leaver = _leaving(box, st, tmp, s, t)
+                t, enterer = _watch(rows, box, st, tmp, j, s, s * tmp.beta[0], t, number)
+                kind = _ENTER if enterer >= 0 else (_LEAVE if leaver >= 0 else kind)
+                if kind == _NONE:  # the dual is unbounded: follow the ray as far as it is needed
+                    t = (2.0 * abs(stop - st.value[1]) + 1.0) / gain
+                _step(rows, st, tmp, j, s, t)
+                st.value[1] += t * gain - 0.5 * gamma * t * t
+                if kind == _NONE or st.value[1] >= stop:
+                    return STOPPED
+                if kind == _TARGET:
+                    joins, done = j, True
+                elif kind == _BOUND:
+                    st.c[j] = box.hi[j] if s > 0.0 else box.lo[j]
+                    done = True
+                elif kind == _LEAVE:
+                    _leave(rows, box, st, tmp, leaver, s)
+                else:
+                    row = enterer
+        if joins >= 0:
+            expand(rows.Z, st, tmp.beta, joins, gamma)
+        if done:
+            st.count[2] = 0
+            j = row = -1
 
 
 @inlined
@@ -286,21 +280,24 @@ def _clear(st: State) -> None:
 
 
 @kernel
-def reset(rows: Rows, st: State) -> None:
+def reset(st: State) -> None:
     """Back to no multipliers and an empty margin set."""
     _clear(st)
-    st.c[: rows.n] = 0.0
-    st.count[:] = 0
-    st.w[:] = 0.0
-    st.f[:] = 0.0
-    st.value[:] = 0.0
+    for i in range(st.f.shape[0]):
+        st.c[i] = st.f[i] = 0.0
+    for r in range(st.w.shape[0]):
+        st.w[r] = 0.0
+    for x in range(3):
+        st.count[x] = 0
+    for x in range(2):
+        st.value[x] = 0.0
 
 
 @kernel
-def copy_state(rows: Rows, source: State, target: State) -> None:
+def copy_state(source: State, target: State) -> None:
     """Copy without touching the zeros of the unlabelled rows."""
     _clear(target)
-    n, q = rows.n, source.count[0]
+    n, q = source.f.shape[0], source.count[0]
     tc, tf, sc, sf, tR, sR = target.c, target.f, source.c, source.f, target.R, source.R
     for i in range(n):
         tc[i] = sc[i]
@@ -321,41 +318,26 @@ def copy_state(rows: Rows, source: State, target: State) -> None:
         target.count[x] = source.count[x]
 
 
-@kernel
-def load_state(
-    rows: Rows,
-    box: Box,
-    st: State,
-    tmp: Scratch,
-    labelled: FloatArray,
-    members: IntArray,
-    values: FloatArray,
-    b: float,
-) -> None:
-    """Start from stored multipliers: of the labelled rows, and of the members of M."""
-    reset(rows, st)
-    for i in range(rows.n):
-        st.c[i] = labelled[i]
-    for a in range(members.shape[0]):
-        i = members[a]
-        st.members[a] = i
-        st.c[i] = values[a]
-    st.count[0] = members.shape[0]
+def load_state(st: State, labelled: FloatArray, members: IntArray, values: FloatArray, b: float) -> None:
+    """Start from stored multipliers: of the labelled rows, and of the members of M; the rest comes later."""
+    reset(st)
+    st.c[: len(labelled)] = labelled
+    st.c[members] = values
+    st.members[: len(members)] = members
+    st.count[:2] = len(members), STALE
     st.value[0] = b
-    rebuild(rows, box, st, tmp)
-    dual = -0.5 * dot(st.w, st.w)
-    for i in range(rows.n):
-        dual += box.p[i] * st.c[i]
-    for a in range(st.count[0]):
-        i = st.members[a]
-        if i >= rows.n:
-            dual += box.p[i] * st.c[i]
-    st.value[1] = dual
 
 
-@kernel
-def set_side(rows: Rows, box: Box, j: int, side: int) -> None:
+@inner
+def set_side(box: Box, j: int, side: int) -> None:
     """Hold the unlabelled row with index j among all rows on a side, or release it (0)."""
-    box.p[j] = side * (rows.margin - rows.relax[j])
+    box.p[j] = side * box.strip[j]
     box.hi[j] = np.inf if side > 0 else 0.0
     box.lo[j] = -np.inf if side < 0 else 0.0
+
+
+def set_sides(box: Box, j: IntArray | int, side: SignArray | IntArray | int) -> None:
+    """The same for many rows, or one, outside kernels."""
+    box.p[j] = side * box.strip[j]
+    box.hi[j] = np.where(side > 0, np.inf, 0.0)
+    box.lo[j] = np.where(side < 0, -np.inf, 0.0)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from ..intercept import FloatArray
-from ._arrays import Box, Rows, Scratch, State, inlined, kernel, spliced
+from ._arrays import Box, IntArray, Rows, Scratch, State, inlined, inner, spliced
 
 # positions in Scratch.counter
 WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED = range(7)
+
+#: Value of ``State.count[1]``, the pivots since the inverse was rebuilt, that has it rebuilt before all else.
+STALE = 10**6
 
 
 def counters(tmp: Scratch) -> dict[str, int]:
@@ -34,10 +37,17 @@ def row_dot(Z: FloatArray, i: int, x: FloatArray) -> float:
 
 
 @inlined
-def prepare(rows: Rows, st: State, tmp: Scratch, j: int) -> float:
+def prepare(
+    Z: FloatArray,
+    R: FloatArray,
+    members: IntArray,
+    q: int,
+    u: FloatArray,
+    beta: FloatArray,
+    dw: FloatArray,
+    j: int,
+) -> float:
     """Set β = -R·(1, K_Mj) and dw = z_j + Σ β z_M; return γ = ‖dw‖², the curvature of a push of j."""
-    q = st.count[0]
-    Z, R, members, u, beta, dw = rows.Z, st.R, st.members, tmp.u, tmp.beta, tmp.dw
     rank = dw.shape[0]
     for r in range(rank):
         dw[r] = Z[j, r]
@@ -58,7 +68,7 @@ def prepare(rows: Rows, st: State, tmp: Scratch, j: int) -> float:
 
 
 @inlined
-def expand(rows: Rows, st: State, tmp: Scratch, j: int, gamma: float) -> None:
+def expand(Z: FloatArray, st: State, beta: FloatArray, j: int, gamma: float) -> None:
     """Add j to M; β and γ are those of :func:`prepare`."""
     q = st.count[0]
     st.members[q] = j
@@ -66,13 +76,13 @@ def expand(rows: Rows, st: State, tmp: Scratch, j: int, gamma: float) -> None:
     st.count[0] = q + 1
     if q == 0:
         square = 0.0
-        for r in range(rows.Z.shape[1]):
-            square += rows.Z[j, r] * rows.Z[j, r]
+        for r in range(Z.shape[1]):
+            square += Z[j, r] * Z[j, r]
         st.R[0, 0] = -square
         st.R[0, 1] = st.R[1, 0] = 1.0
         st.R[1, 1] = 0.0
         return
-    R, beta = st.R, tmp.beta
+    R = st.R
     for a in range(q + 1):
         factor = beta[a] / gamma
         for b in range(q + 1):
@@ -93,7 +103,7 @@ def _contract(st: State, a: int) -> None:
     i = a + 1
     pivot = st.R[i, i]
     if not pivot > 0.0:  # only rounding can cause this: rebuild at the next pivot
-        st.count[1] = 10**6
+        st.count[1] = STALE
         pivot = 1e300
     R = st.R
     for x in range(q + 1):
@@ -113,14 +123,31 @@ def gamma_floor(rows: Rows) -> float:
     return 1e-12 * rows.size * rows.size + 1e-300
 
 
-@kernel
+@inlined
+def dual_value(rows: Rows, box: Box, st: State) -> float:
+    """The dual value from the multipliers: the running sum in ``st.value`` drifts."""
+    value = -0.5 * dot(st.w, st.w)
+    for i in range(rows.n):
+        value += box.p[i] * st.c[i]
+    for a in range(st.count[0]):
+        i = st.members[a]
+        if i >= rows.n:
+            value += box.p[i] * st.c[i]
+    pushed = st.count[2] - 1
+    if pushed >= rows.n and not st.inside[pushed]:
+        value += box.p[pushed] * st.c[pushed]
+    return value
+
+
+@inner
 def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
-    """Recompute w, R and the scores from the multipliers, and correct what has drifted."""
+    """Recompute w, R, the scores and the value from the multipliers, and correct what has drifted."""
     q = st.count[0]
     st.count[0] = 0
     st.count[1] = 0
     total = 0.0
-    st.w[:] = 0.0
+    for r in range(st.w.shape[0]):
+        st.w[r] = 0.0
     for i in range(rows.n):
         if st.c[i] != 0.0:
             st.c[i] = min(max(st.c[i], box.lo[i]), box.hi[i])
@@ -137,9 +164,9 @@ def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
             st.c[i] = min(max(st.c[i], box.lo[i]), box.hi[i])
     for a in range(q):
         i = st.members[a]
-        gamma = prepare(rows, st, tmp, i)
+        gamma = prepare(rows.Z, st.R, st.members, st.count[0], tmp.u, tmp.beta, tmp.dw, i)
         if st.count[0] == 0 or gamma > gamma_floor(rows):
-            expand(rows, st, tmp, i, gamma)
+            expand(rows.Z, st, tmp.beta, i, gamma)
             if i >= rows.n:
                 _add_row(st.w, st.c[i], rows.Z, i)
                 total += st.c[i]
@@ -149,6 +176,7 @@ def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
     _correct(rows, box, st, tmp, total)
     for i in range(rows.n):
         st.f[i] = row_dot(rows.Z, i, st.w) + st.value[0]
+    st.value[1] = dual_value(rows, box, st)
 
 
 @spliced

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..intercept import FloatArray
-from ._arrays import Box, IntArray, Limits, Rows, Scratch, State, compiled_strictly
+from ._arrays import Box, IntArray, Limits, Rows, State, compiled_strictly
 
 UNIT_ROUNDOFF = 2.0**-53
 
 
 @compiled_strictly
-def safe_bound(rows: Rows, box: Box, st: State, tmp: Scratch, lim: Limits) -> float:
+def safe_bound(rows: Rows, box: Box, st: State, wx: FloatArray, lim: Limits) -> float:
     """A lower bound on the SVM value over the held sides, valid in floating point.
 
     D = Σa + εΣβ - ½‖Σ c x‖² - B·|Σ c| - r from clipped multipliers, on the rows as given and with exact
@@ -19,7 +19,8 @@ def safe_bound(rows: Rows, box: Box, st: State, tmp: Scratch, lim: Limits) -> fl
     the two holds everywhere. Whatever the multipliers are, the bound is valid; good ones make it tight.
     """
     _balance(rows, box, st)
-    tmp.wx[:] = 0.0
+    for r in range(wx.shape[0]):
+        wx[r] = 0.0
     linear = total = mass = reach = 0.0
     terms = rows.X.shape[1] + 4
     for i in range(rows.n):
@@ -30,7 +31,7 @@ def safe_bound(rows: Rows, box: Box, st: State, tmp: Scratch, lim: Limits) -> fl
             total += c
             mass += abs(c)
             reach += abs(c) * rows.norm[i]
-            _add(tmp.wx, c, rows.X[i])
+            _add(wx, c, rows.X, i)
     q = st.count[0]
     for a in range(q + 1):
         i = st.members[a] if a < q else st.count[2] - 1
@@ -42,10 +43,10 @@ def safe_bound(rows: Rows, box: Box, st: State, tmp: Scratch, lim: Limits) -> fl
         total += c
         mass += abs(c)
         reach += abs(c) * rows.norm[i]
-        _add(tmp.wx, c, rows.X[i])
+        _add(wx, c, rows.X, i)
     square = 0.0
-    for r in range(tmp.wx.shape[0]):
-        square += tmp.wx[r] * tmp.wx[r]
+    for r in range(wx.shape[0]):
+        square += wx[r] * wx[r]
     error = terms * UNIT_ROUNDOFF
     rounding = linear + square + np.sqrt(square) * reach + lim.intercept * mass
     value = linear - 0.5 * square - lim.intercept * abs(total) - error / (1.0 - error) * rounding
@@ -55,9 +56,9 @@ def safe_bound(rows: Rows, box: Box, st: State, tmp: Scratch, lim: Limits) -> fl
 
 
 @compiled_strictly
-def _add(w: FloatArray, factor: float, x: FloatArray) -> None:
-    for r in range(x.shape[0]):
-        w[r] += factor * x[r]
+def _add(w: FloatArray, factor: float, X: FloatArray, i: int) -> None:
+    for r in range(w.shape[0]):
+        w[r] += factor * X[i, r]
 
 
 @compiled_strictly
@@ -82,15 +83,21 @@ def _balance(rows: Rows, box: Box, st: State) -> None:
 
 @compiled_strictly
 def order_statistic(
-    obj: float, v: FloatArray, e: FloatArray, k: float, d_min: float, penalty: float, suffix: FloatArray
+    obj: float,
+    v: FloatArray,
+    e: FloatArray,
+    n: int,
+    k: float,
+    d_min: float,
+    penalty: float,
+    suffix: FloatArray,
 ) -> float:
-    """Bound a node from the ascending flip values v of its candidates and their weights e.
+    """Bound a node from the ascending flip values v of its n candidates and their weights e.
 
     If i is the most expensive candidate that flips, the SVM value is at least v_i and the count falls by at
     most the weight of the candidates up to i. ``suffix[i]`` bounds every point in which i or a more expensive
     candidate flips; the return value bounds them all.
     """
-    n = v.shape[0]
     gone = 0.0
     for i in range(n):
         gone += e[i]
@@ -106,27 +113,25 @@ def bound_without(
     obj: float,
     v: FloatArray,
     e: FloatArray,
+    n: int,
     k: float,
     d_min: float,
     penalty: float,
     left_out: int,
-    at_least: float,
 ) -> float:
-    """The order statistic when one candidate does not flip, and the SVM value is at least ``at_least``."""
-    floor = max(obj, at_least)
-    bound = floor + penalty * max(d_min, k)
+    """The order statistic when one of the n candidates does not flip."""
+    bound = obj + penalty * max(d_min, k)
     gone = 0.0
-    for i in range(v.shape[0]):
+    for i in range(n):
         if i != left_out:
             gone += e[i]
-            bound = min(bound, max(floor, v[i]) + penalty * max(d_min, k - gone))
+            bound = min(bound, max(obj, v[i]) + penalty * max(d_min, k - gone))
     return bound
 
 
 @compiled_strictly
-def sort_together(keys: FloatArray, items: IntArray) -> None:
-    """Sort the keys ascending, and the items with them (Shell sort: no memory, short to compile)."""
-    n = keys.shape[0]
+def sort_together(keys: FloatArray, items: IntArray, n: int) -> None:
+    """Sort the first n keys ascending, and the items with them (Shell sort: no memory, short to compile)."""
     step = 1
     while step < n // 3:
         step = 3 * step + 1

@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..intercept import FloatArray
-from ._arrays import Box, Rows, Scratch, State, kernel, new_state
-from ._kernels import DONE, _contract, copy_state, load_state, push, reset, set_side, solve
+from ._arrays import Box, IntArray, Rows, Scratch, State, kernel, new_state
+from ._kernels import DONE, _contract, copy_state, load_state, reset, set_side, set_sides, solve
+from ._margin import dual_value
 from .polish import Cell, Sides, solve_cell
 from .relaxation import PERTURBATION, Relaxation
 from .search import IMPROVEMENT, Plane, Search
 
+NONE = np.zeros(0, dtype=np.int64)
 _MAX_PIVOTS = 400
 #: With more labelled rows, a cell is first solved by the interior point.
 COLD_ROWS = 250
@@ -27,29 +29,25 @@ PARTNERS = 6
 
 
 @kernel
-def _dual_value(rows: Rows, box: Box, st: State) -> float:
-    """The dual value of a state, from its multipliers: the running sum in ``st.value`` drifts."""
-    value = 0.0
-    for r in range(st.w.shape[0]):
-        value -= 0.5 * st.w[r] * st.w[r]
-    for i in range(rows.n):
-        value += box.p[i] * st.c[i]
-    for a in range(st.count[0]):
-        i = st.members[a]
-        if i >= rows.n:
-            value += box.p[i] * st.c[i]
-    return value
-
-
-@kernel
-def _flip(  # type: ignore[no-untyped-def]
-    rows: Rows, box: Box, source: State, st: State, tmp: Scratch, flips, sides, max_pivots: int
+def _move(  # type: ignore[no-untyped-def]
+    rows: Rows,
+    box: Box,
+    source: State,
+    st: State,
+    tmp: Scratch,
+    flips,
+    sides,
+    held,
+    stop: float,
+    max_pivots: int,
 ) -> bool:
-    """Copy a state and move some rows to other sides; False if their multipliers cannot be released.
+    """Move some rows to other sides, starting from ``source``, and solve; False where that costs ``stop``.
 
     A multiplier goes down to zero when its row's target is moved far away, to the other side.
     """
-    copy_state(rows, source, st)
+    nothing, plain = 0 * rows.n, rows.n < 0  # literals would compile the callees once more
+    if flips.shape[0] > 0:
+        copy_state(source, st)
     for k in range(flips.shape[0]):
         i = flips[k]
         for a in range(st.count[0]):
@@ -58,17 +56,15 @@ def _flip(  # type: ignore[no-untyped-def]
                 break
         if st.c[i] != 0.0:
             box.p[i] = -1e12 if st.c[i] > 0.0 else 1e12
-            push(rows, box, st, tmp, i, np.inf, max_pivots)
-        set_side(rows, box, i, int(sides[k]))
+            solve(rows, box, st, tmp, held, nothing, np.inf, max_pivots, plain, i)
+        set_side(box, i, int(sides[k]))
         if st.c[i] != 0.0:
             return False
-    return True
-
-
-@kernel
-def _set_sides(rows: Rows, box: Box, points, sides) -> None:  # type: ignore[no-untyped-def]
-    for a in range(points.shape[0]):
-        set_side(rows, box, points[a], int(sides[a]))
+    st.value[1] = dual_value(rows, box, st)
+    if solve(rows, box, st, tmp, held, held.shape[0], stop, max_pivots, plain, nothing - 1) != DONE:
+        return False
+    st.value[1] = dual_value(rows, box, st)
+    return bool(st.value[1] < stop)
 
 
 class Cells:
@@ -108,10 +104,11 @@ class Cells:
             if cell is None or cell.plane.value >= self.trivial:
                 return False
             self._cross_over(cell)
-            if self._complete(self.base, z, self.trivial) and self._is_sound(self.base, z):
+            if self._complete(self.base, self.base, z, self.trivial) and self._is_sound(self.base, z):
                 return True
-        reset(self.rows, self.base)
-        return self._complete(self.base, z, self.trivial, 5000) and self._is_sound(self.base, z)
+        reset(self.base)
+        good = self._complete(self.base, self.base, z, self.trivial, max_pivots=5000)
+        return good and self._is_sound(self.base, z)
 
     def _cross_over(self, cell: Cell) -> None:
         """Start from the multipliers of an interior point: with many labelled rows a cold start is slow."""
@@ -123,7 +120,7 @@ class Cells:
         members = np.append(inside, n + cell.active)[: self.rows.Z.shape[1] + 1]
         values = np.append((alpha * self.problem.y)[inside], cell.beta)[: len(members)]
         b = cell.b + float(cell.plane.w @ self.relaxation.centre)
-        load_state(self.rows, self.box, self.base, self.tmp, alpha * self.problem.y, members, values, b)
+        load_state(self.base, alpha * self.problem.y, members, values, b)
 
     def miscount_cost(self, z: Sides) -> float:
         """C₂·|count - τ|."""
@@ -147,7 +144,7 @@ class Cells:
     def snapshot(self) -> tuple[Sides, State]:
         """Remember the current cell."""
         state = self._new_state()
-        copy_state(self.rows, self.base, state)
+        copy_state(self.base, state)
         return self.z.copy(), state
 
     def restore(self, memory: tuple[Sides, State]) -> None:
@@ -155,14 +152,14 @@ class Cells:
         changed = np.flatnonzero(memory[0] != self.z)
         self._set_sides(changed, memory[0])
         self.z = memory[0].copy()
-        copy_state(self.rows, memory[1], self.base)
+        copy_state(memory[1], self.base)
 
     # -- solving ---------------------------------------------------------------------------------
     def _new_state(self) -> State:
         return new_state(self.problem.n, self.problem.n + self.problem.m, self.rows.Z.shape[1])
 
     def _set_sides(self, points: NDArray[np.intp], z: Sides) -> None:
-        _set_sides(self.rows, self.box, self.problem.n + points, np.where(z[points] > 0, 1, -1))
+        set_sides(self.box, self.problem.n + points, np.where(z[points] > 0, 1, -1))
 
     def _hold(self, points: NDArray[np.intp], *, afresh: bool = False) -> None:
         """Watch these rows too; most rows are far from the plane and never matter."""
@@ -175,16 +172,25 @@ class Cells:
     def _scores(self, st: State) -> FloatArray:
         return np.asarray(self.rows.Z[self.problem.n :] @ st.w + st.value[0])
 
-    def _complete(self, st: State, z: Sides, stop: float, max_pivots: int = _MAX_PIVOTS) -> bool:
-        """Solve until no row at all is violated; False if the value reaches ``stop``."""
+    def _complete(
+        self,
+        source: State,
+        st: State,
+        z: Sides,
+        stop: float,
+        flips: IntArray = NONE,
+        max_pivots: int = _MAX_PIVOTS,
+    ) -> bool:
+        """Solve for the sides z until no row at all is violated; False if the value reaches ``stop``.
+
+        ``source`` is optimal for other sides of the rows ``flips``.
+        """
         for _ in range(20):
-            st.value[1] = _dual_value(self.rows, self.box, st)
-            held, number = self.held, len(self.held)
-            if solve(self.rows, self.box, st, self.tmp, held, number, stop, max_pivots, False, -1) != DONE:
+            sides = np.where(z[flips] > 0, 1, -1)
+            rows = self.problem.n + flips
+            if not _move(self.rows, self.box, source, st, self.tmp, rows, sides, self.held, stop, max_pivots):
                 return False
-            st.value[1] = _dual_value(self.rows, self.box, st)
-            if not st.value[1] < stop:
-                return False
+            flips = NONE
             scores = self._scores(st)
             signed = np.where(z > 0, scores, -scores) - self.problem.side_margin
             violated = np.flatnonzero(~self.is_held & (signed < -1e-8 * (1.0 + np.abs(scores).max())))
@@ -206,11 +212,7 @@ class Cells:
         new = flips[~self.is_held[flips]]
         if len(new):
             self._hold(new)
-        sides = np.where(flipped[flips] > 0, 1, -1)
-        good = _flip(
-            self.rows, self.box, source, target, self.tmp, self.problem.n + flips, sides, _MAX_PIVOTS
-        )
-        good = good and self._complete(target, flipped, stop)
+        good = self._complete(source, target, flipped, stop, flips)
         self._set_sides(flips, z)
         return flipped if good else None
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ..intercept import FloatArray
 from ._arrays import (
     D_MIN,
     EXCESS,
@@ -31,6 +34,7 @@ from ._kernels import (
     all_scores,
     copy_state,
     set_side,
+    set_sides,
     solve,
 )
 from .bounds import safe_bound, sort_together
@@ -60,29 +64,33 @@ def drop_outdated(rows: Rows, box: Box, node: NodeArrays, tmp: Scratch) -> None:
 
 
 @inner
-def candidates(node: NodeArrays, direction: int, floor: float) -> int:
+def candidates(node: NodeArrays, direction: int) -> int:
     """List the free rows on the side ``direction``, cheapest flip first; return their number."""
     row = 0 if direction > 0 else 1
-    n = 0
-    for j in range(node.side.shape[0]):
-        if node.side[j] == 0 and (node.score[j] > 0.0) == (direction > 0):
-            node.order[n] = j
-            node.v[n] = max(floor, node.V[row, j])
+    floor = node.out[OBJ]
+    side, score, order, v, V = node.side, node.score, node.order, node.v, node.V
+    n = 0 * direction  # a literal would compile the callee once more
+    for j in range(side.shape[0]):
+        if side[j] == 0 and (score[j] > 0.0) == (direction > 0):
+            order[n] = j
+            v[n] = max(floor, V[row, j])
             n += 1
-    sort_together(node.v[:n], node.order)
+    sort_together(v, order, n)
     return n
 
 
 @inlined
-def _threshold(rows: Rows, node: NodeArrays, lim: Limits, n: int) -> float:
+def _threshold(
+    weight: FloatArray, order: IntArray, v: FloatArray, n: int, out: FloatArray, penalty: float
+) -> float:
     """The flip value that decides the order-statistic bound of the first n candidates."""
-    best, value = lim.penalty * node.out[EXCESS] + node.out[OBJ], node.out[OBJ]
-    gone = 0.0
+    obj, k, d_min = out[OBJ], out[EXCESS], out[D_MIN]
+    best, value, gone = penalty * k + obj, obj, 0.0
     for a in range(n):
-        gone += rows.weight[node.order[a]]
-        h = node.v[a] + lim.penalty * max(node.out[D_MIN], node.out[EXCESS] - gone)
+        gone += weight[order[a]]
+        h = v[a] + penalty * max(d_min, k - gone)
         if h < best:
-            best, value = h, node.v[a]
+            best, value = h, v[a]
     return float(value)
 
 
@@ -105,9 +113,9 @@ def flip_all(
     Return False if the work limit came first; what has been evaluated is kept.
     """
     row = 0 if direction > 0 else 1
-    n = candidates(node, direction, node.out[OBJ])
-    threshold = _threshold(rows, node, lim, n)
-    since = 0
+    rank, pivots = st.w.shape[0], _MAX_PIVOTS + 0 * rows.n
+    n = candidates(node, direction)
+    threshold, since = 0.0, _REFRESH
     todo = node.todo
     for a in range(n):
         todo[a] = node.order[a]
@@ -115,56 +123,47 @@ def flip_all(
         j = todo[a]
         if node.have[j] == -direction or node.V[row, j] >= stop:
             continue
+        if since == _REFRESH:
+            since = 0
+            n_left = candidates(node, direction)
+            threshold = _threshold(rows.weight, node.order, node.v, n_left, node.out, lim.penalty)
         other = node.witness[j]
         if other >= 0 and node.have[other] == -direction and node.V[row, other] <= threshold:
             continue
         if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]:
             return False
-        outcome = _flip(rows, box, base, st, tmp, node, j, -direction, stop)
-        value = node.V[row, j] = max(node.V[row, j], safe_bound(rows, box, st, tmp, lim))
-        set_side(rows, box, rows.n + j, 0 * rows.n)
+        i = rows.n + j
+        copy_state(base, st)
+        set_side(box, i, -direction)
+        outcome = solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, pivots, rows.n < 0, i)
+        for x in range(rank):
+            node.plane[j, x] = st.w[x]
+        node.plane[j, rank] = st.value[0]
+        node.have[j] = -direction
+        tmp.counter[FLIPS] += 1
+        value = node.V[row, j] = max(node.V[row, j], safe_bound(rows, box, st, tmp.wx, lim))
+        set_side(box, i, 0 * rows.n)
         if outcome == DONE and value < stop:
-            _testify(rows, node, tmp, todo, a, j, row)
+            _testify(rows.Z, node.plane, node.witness, node.have, node.V, todo, a, j, row)
+            tmp.counter[WORK] += a * rows.Z.shape[1]
         since += 1
-        if since == _REFRESH:
-            since = 0
-            threshold = _threshold(rows, node, lim, candidates(node, direction, node.out[OBJ]))
     return True
 
 
-@spliced
-def _flip(
-    rows: Rows,
-    box: Box,
-    base: State,
-    st: State,
-    tmp: Scratch,
-    node: NodeArrays,
+@inlined
+def _testify(
+    Z: FloatArray,
+    plane: FloatArray,
+    witness: IntArray,
+    have: SignArray,
+    V: FloatArray,
+    todo: IntArray,
+    n: int,
     j: int,
-    side: int,
-    stop: float,
-) -> int:
-    """Solve with the unlabelled row j on ``side``, starting from the node's own solution."""
-    rank = st.w.shape[0]
-    i = rows.n + j
-    copy_state(rows, base, st)
-    set_side(rows, box, i, side)
-    outcome = solve(
-        rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS + 0 * rows.n, rows.n < 0, i
-    )
-    for x in range(rank):
-        node.plane[j, x] = st.w[x]
-    node.plane[j, rank] = st.value[0]
-    node.have[j] = side
-    tmp.counter[FLIPS] += 1
-    return outcome
-
-
-@spliced
-def _testify(rows: Rows, node: NodeArrays, tmp: Scratch, todo: IntArray, n: int, j: int, row: int) -> None:
+    row: int,
+) -> None:
     """Note for the first n rows of the list which of them are over in the solution of row j."""
-    rank = rows.Z.shape[1]
-    Z, plane, witness, have, V = rows.Z, node.plane, node.witness, node.have, node.V
+    rank, n_labelled = Z.shape[1], Z.shape[0] - have.shape[0]
     side = have[j]
     for a in range(n):
         i = todo[a]
@@ -173,68 +172,63 @@ def _testify(rows: Rows, node: NodeArrays, tmp: Scratch, todo: IntArray, n: int,
             continue
         f = plane[j, rank]
         for x in range(rank):
-            f += plane[j, x] * Z[rows.n + i, x]
+            f += plane[j, x] * Z[n_labelled + i, x]
         if side * f > 0.0:
             witness[i] = j
-    tmp.counter[WORK] += n * rank
 
 
 @spliced
 def update_scores(rows: Rows, st: State, node: NodeArrays, tmp: Scratch) -> None:
     """Scores of the unlabelled rows at the node's solution."""
-    all_scores(rows, st, node.score)
+    all_scores(rows.ZT, rows.n, st.w, st.value[0], node.score)
     tmp.counter[WORK] += node.side.shape[0] * st.w.shape[0]
 
 
 @kernel
-def hold(rows: Rows, box: Box, node: NodeArrays, j: int, side: int) -> None:
+def hold(box: Box, node: NodeArrays, j: int, side: int) -> None:
     """Fix the side of the unlabelled row j in this node."""
+    i = box.p.shape[0] - node.side.shape[0] + j
     node.side[j] = side
-    set_side(rows, box, rows.n + j, side)
-    node.held[node.info[N_HELD]] = rows.n + j
+    set_side(box, i, side)
+    node.held[node.info[N_HELD]] = i
     node.info[N_HELD] += 1
     node.new[node.info[N_NEW]] = j
     node.info[N_NEW] += 1
 
 
-@kernel
-def load_node(
-    rows: Rows, box: Box, node: NodeArrays, sides: SignArray, group: IntArray, group_sign: int
-) -> None:
+def load_node(box: Box, node: NodeArrays, sides: SignArray, group: IntArray, group_sign: int) -> None:
     """Start a node from stored sides and groups; no flip solution is known."""
+    n, m = len(box.p) - len(sides), len(sides)
+    held = n + np.flatnonzero(sides)
+    node.side[:] = sides
+    node.group[:] = group
+    node.have[:] = 0
+    node.witness[:] = -1
+    node.held[: len(held)] = held
     node.info[:] = 0
-    node.info[FRESH] = 1
-    node.info[GROUP_SIGN] = group_sign
-    for j in range(sides.shape[0]):
-        node.have[j] = 0
-        node.witness[j] = -1
-        node.group[j] = group[j]
-        node.side[j] = 0
-        set_side(rows, box, rows.n + j, 0 * rows.n)
-        if sides[j] != 0:
-            hold(rows, box, node, j, 0 * rows.n + sides[j])
-    node.info[N_NEW] = 0
+    node.info[[N_HELD, FRESH, GROUP_SIGN]] = len(held), 1, group_sign
+    set_sides(box, np.arange(n, n + m), sides)
 
 
 @inlined
-def held_weight(rows: Rows, node: NodeArrays) -> tuple[float, float]:
+def held_weight(weight: FloatArray, side: SignArray) -> tuple[float, float]:
     """Weights of the rows held positive and negative."""
     positive = negative = 0.0
-    for j in range(node.side.shape[0]):
-        if node.side[j] > 0:
-            positive += rows.weight[j]
-        elif node.side[j] < 0:
-            negative += rows.weight[j]
+    for j in range(side.shape[0]):
+        if side[j] > 0:
+            positive += weight[j]
+        elif side[j] < 0:
+            negative += weight[j]
     return positive, negative
 
 
-@spliced
-def nearest_in_strip(rows: Rows, node: NodeArrays) -> int:
+@inlined
+def nearest_in_strip(margin: float, side: SignArray, score: FloatArray) -> int:
     """With ε > 0: the free row deepest inside the forbidden strip, or -1."""
     who, depth = -1, 0.0
-    for j in range(node.side.shape[0]):
-        if node.side[j] == 0:
-            inside = rows.margin - abs(node.score[j])
-            if inside > depth + 4e-9 * (1.0 + abs(node.score[j])):
+    for j in range(side.shape[0]):
+        if side[j] == 0:
+            inside = margin - abs(score[j])
+            if inside > depth + 4e-9 * (1.0 + abs(score[j])):
                 who, depth = j, inside
     return who

@@ -10,7 +10,8 @@ so one matrix at the root serves the whole tree.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,30 +19,35 @@ from numpy.typing import NDArray
 from ..intercept import FloatArray
 from ..problem import Problem
 from ._arrays import (
+    D_MIN,
     N_HELD,
     Box,
     IntArray,
     Limits,
-    NodeArrays,
     Rows,
     Scratch,
     State,
     inlined,
     inner,
     kernel,
+    new_state,
     spliced,
 )
-from ._kernels import DONE, WORK, WORK_LIMIT, copy_state, set_side, solve
+from ._kernels import DONE, copy_state, set_side, solve
 from .bounds import safe_bound
+
+if TYPE_CHECKING:
+    from .relaxation import Relaxation
 
 Bits = NDArray[np.uint64]
 
+_NO_BITS, _BIT = np.uint64(0), np.uint64(1)
 MAX_LEVELS = 24
 _MAX_PIVOTS = 400
 _TRIAL, _USEFUL = 500, 0.05  # after so many tests the graph must have been of use in this share of them
 #: The pair values are single precision: this factor makes sure that they are rounded down.
 _ROUND_DOWN = 1.0 - 1.2e-7
-DIRECTION, LEVELS, NEXT_ROW, PAIRS, TESTS, HITS, FIXED, RAISED, LOCAL, BISECTIONS = range(10)
+DIRECTION, LEVELS, PAIRS, TESTS, HITS, FIXED, RAISED, LOCAL, BISECTIONS = range(9)
 
 
 class Graph(NamedTuple):
@@ -55,7 +61,7 @@ class Graph(NamedTuple):
     part: Bits
     weight: FloatArray
     step: FloatArray  #: [width of a level in δ, largest δ within a level beyond its start, 1 if unit weights]
-    num: IntArray  #: direction (0: switched off), levels, next row to evaluate, counters
+    num: IntArray  #: direction (0: switched off), levels, counters
 
 
 def new_graph(problem: Problem, enabled: bool) -> Graph:
@@ -72,7 +78,7 @@ def new_graph(problem: Problem, enabled: bool) -> Graph:
         np.zeros(words, dtype=np.uint64),
         np.array(problem.weights),
         np.array([1.0, 0.0, unit]),
-        np.zeros(10, dtype=np.int64),
+        np.zeros(9, dtype=np.int64),
     )
 
 
@@ -116,84 +122,77 @@ def set_levels(graph: Graph, problem: Problem, lim: Limits, floor: float) -> Non
     _build(graph, lim.cutoff, lim.penalty)
 
 
-@kernel
 def _build(graph: Graph, cutoff: float, penalty: float) -> None:
-    m = graph.value.shape[0]
+    m, words = graph.edges.shape[1:]
+    bits = np.zeros((m, 64 * words), dtype=bool)
+    value = graph.value.astype(float)  # a comparison in single precision would round the threshold
     for level in range(graph.num[LEVELS]):
         t = cutoff - penalty * graph.step[0] * level * (1.0 - 1e-8)
-        for i in range(m):
-            for word in range(graph.edges.shape[2]):
-                bits = np.uint64(0)
-                for b in range(min(64, m - 64 * word)):
-                    if graph.value[i, 64 * word + b] < t:
-                        bits |= np.uint64(1) << np.uint64(b)
-                graph.edges[level, i, word] = bits
+        bits[:, :m] = value < t
+        graph.edges[level] = np.packbits(bits, axis=1, bitorder="little").view("<u8")
+
+
+def evaluate_pairs(r: Relaxation, graph: Graph, lim: Limits, direction: int) -> Iterator[None]:
+    """Fill the matrix for the node's candidates; between rows the caller may look at the clock."""
+    rows, node, n, rank = r.rows, r.node, r.rows.n, r.rows.Z.shape[1]
+    stop = lim.cutoff - lim.penalty * node.out[D_MIN]
+    cheap = node.V[0 if direction > 0 else 1] < stop
+    listed = np.flatnonzero((node.side == 0) & ((node.score > 0.0) == (direction > 0)) & cheap)
+    # where i is over in the solution with j forced over, v_ij is v_j
+    planes = node.plane[listed]
+    over = direction * (planes[:, :rank] @ rows.Z[n + listed].T + planes[:, rank:]) < 0.0
+    over &= (node.have[listed] == -direction)[:, None]
+    known = over | over.T
+    first = new_state(n, len(r.box.p), rank)
+    for a, j in enumerate(listed):
+        partners = listed[:a][~known[a, :a]]
+        values = np.zeros(len(partners))
+        states = r.base, first, r.spare
+        held, n_held = node.held, int(node.info[N_HELD])
+        _pair_values(
+            rows, r.box, *states, r.tmp, lim, held, n_held, n + int(j), n + partners, -direction, stop, values
+        )
+        graph.value[j, partners] = graph.value[partners, j] = values * _ROUND_DOWN
+        graph.num[PAIRS] += len(partners)
+        yield
 
 
 @kernel
-def evaluate_pairs(
+def _pair_values(
     rows: Rows,
     box: Box,
     base: State,
     first: State,
     st: State,
     tmp: Scratch,
-    node: NodeArrays,
-    graph: Graph,
     lim: Limits,
-    direction: int,
+    held: IntArray,
+    n_held: int,
+    j: int,
+    partners: IntArray,
+    side: int,
     stop: float,
-) -> bool:
-    """Fill the matrix for the node's candidates, row by row; False if the work limit came first."""
-    m = node.side.shape[0]
-    row = 0 if direction > 0 else 1
-    n_held, pivots = node.info[N_HELD], _MAX_PIVOTS + 0 * rows.n
-    while graph.num[NEXT_ROW] < m:
-        if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]:
-            return False
-        j = graph.num[NEXT_ROW]
-        graph.num[NEXT_ROW] += 1
-        if not _is_candidate(node, j, direction) or node.V[row, j] >= stop:
-            continue
-        copy_state(rows, base, first)
-        set_side(rows, box, rows.n + j, -direction)
-        node.held[n_held] = rows.n + j
-        outcome = solve(rows, box, first, tmp, node.held, n_held + 1, stop, pivots, rows.n < 0, rows.n + j)
-        for i in range(j):
-            if outcome != DONE or not _is_candidate(node, i, direction) or node.V[row, i] >= stop:
-                continue
-            if _is_over(rows, node, i, j, direction) or _is_over(rows, node, j, i, direction):
-                continue
-            copy_state(rows, first, st)
-            set_side(rows, box, rows.n + i, -direction)
-            solve(rows, box, st, tmp, node.held, n_held + 1, stop, pivots, rows.n < 0, rows.n + i)
-            value = np.float32(safe_bound(rows, box, st, tmp, lim) * _ROUND_DOWN)
-            graph.value[i, j] = graph.value[j, i] = max(graph.value[i, j], value)
-            graph.num[PAIRS] += 1
-            set_side(rows, box, rows.n + i, 0 * rows.n)
-        set_side(rows, box, rows.n + j, 0 * rows.n)
-    return True
-
-
-@inlined
-def _is_candidate(node: NodeArrays, j: int, direction: int) -> bool:
-    return bool(node.side[j] == 0 and (node.score[j] > 0.0) == (direction > 0))
-
-
-@inlined
-def _is_over(rows: Rows, node: NodeArrays, i: int, j: int, direction: int) -> bool:
-    """Whether row i is over in the solution with j forced over: then v_ij is v_j."""
-    rank = rows.Z.shape[1]
-    f = node.plane[j, rank]
-    for x in range(rank):
-        f += node.plane[j, x] * rows.Z[rows.n + i, x]
-    return bool(node.have[j] == -direction and direction * f < 0.0)
+    values: FloatArray,
+) -> None:
+    """Bounds with row j and one partner each on ``side``; 0 where row j alone costs too much already."""
+    pivots, plain, free = _MAX_PIVOTS + 0 * n_held, n_held < 0, 0 * n_held  # literals compile callees again
+    copy_state(base, first)
+    set_side(box, j, side)
+    held[n_held] = j
+    if solve(rows, box, first, tmp, held, n_held + 1, stop, pivots, plain, j) == DONE:
+        for a in range(partners.shape[0]):
+            copy_state(first, st)
+            set_side(box, partners[a], side)
+            solve(rows, box, st, tmp, held, n_held + 1, stop, pivots, plain, partners[a])
+            values[a] = safe_bound(rows, box, st, tmp.wx, lim)
+            set_side(box, partners[a], free)
+    set_side(box, j, free)
 
 
 @inlined
 def popcount(x: np.uint64) -> int:
     """Number of set bits."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = x - ((x >> _BIT) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
@@ -202,7 +201,7 @@ def popcount(x: np.uint64) -> int:
 @inlined
 def _lowest(x: np.uint64) -> int:
     """Index of the lowest set bit."""
-    return popcount((x & (~x + np.uint64(1))) - np.uint64(1))
+    return popcount((x & (~x + _BIT)) - _BIT)
 
 
 @inlined
@@ -213,9 +212,9 @@ def _common_weight(graph: Graph, a: Bits, b: Bits) -> float:
         if graph.step[2] > 0.0:
             total += popcount(bits)
         else:
-            while bits != np.uint64(0):
+            while bits != _NO_BITS:
                 total += graph.weight[64 * word + _lowest(bits)]
-                bits &= bits - np.uint64(1)
+                bits &= bits - _BIT
     return total
 
 
@@ -229,11 +228,11 @@ def _core(graph: Graph, level: int, need: float) -> bool:
             return False
         for word in range(graph.alive.shape[0]):
             bits = graph.alive[word]
-            while bits != np.uint64(0):
+            while bits != _NO_BITS:
                 j = 64 * word + _lowest(bits)
-                bits &= bits - np.uint64(1)
+                bits &= bits - _BIT
                 if _common_weight(graph, graph.edges[level, j], graph.alive) < need:
-                    graph.alive[word] &= ~(np.uint64(1) << np.uint64(j % 64))
+                    graph.alive[word] &= ~(_BIT << np.uint64(j % 64))
                     changed = True
     return True
 
@@ -245,21 +244,21 @@ def _colourable(graph: Graph, level: int, need: float) -> bool:
     total = 0.0
     start = 0
     while start < words:
-        if graph.rest[start] == np.uint64(0):
+        if graph.rest[start] == _NO_BITS:
             start += 1
             continue
         for word in range(start, words):
             graph.part[word] = graph.rest[word]
         heaviest = 0.0
         for word in range(start, words):
-            while graph.part[word] != np.uint64(0):
+            while graph.part[word] != _NO_BITS:
                 b = _lowest(graph.part[word])
                 j = 64 * word + b
-                graph.rest[word] &= ~(np.uint64(1) << np.uint64(b))
+                graph.rest[word] &= ~(_BIT << np.uint64(b))
                 heaviest = max(heaviest, graph.weight[j])
                 for other in range(word, words):
                     graph.part[other] &= ~graph.edges[level, j, other]
-                graph.part[word] &= ~(np.uint64(1) << np.uint64(b))
+                graph.part[word] &= ~(_BIT << np.uint64(b))
         total += heaviest
         if total >= need:
             return True
@@ -272,15 +271,15 @@ def _drop_locally(graph: Graph, level: int, need: float) -> bool:
     dropped = False
     for word in range(graph.alive.shape[0]):
         bits = graph.alive[word]
-        while bits != np.uint64(0):
+        while bits != _NO_BITS:
             b = _lowest(bits)
             j = 64 * word + b
-            bits &= bits - np.uint64(1)
+            bits &= bits - _BIT
             for x in range(graph.rest.shape[0]):
                 graph.rest[x] = graph.alive[x] & graph.edges[level, j, x]
-            graph.rest[word] &= ~(np.uint64(1) << np.uint64(b))
+            graph.rest[word] &= ~(_BIT << np.uint64(b))
             if not _colourable(graph, level, need - graph.weight[j]):
-                graph.alive[word] &= ~(np.uint64(1) << np.uint64(b))
+                graph.alive[word] &= ~(_BIT << np.uint64(b))
                 dropped = True
     return dropped
 
@@ -304,6 +303,7 @@ def survivors(
     graph: Graph,
     candidates: IntArray,
     v: FloatArray,
+    n: int,
     obj: float,
     k: float,
     d_min: float,
@@ -311,14 +311,13 @@ def survivors(
     shift: float,
     local: bool,
 ) -> int:
-    """Collect in ``union`` the candidates that may flip in a point below cutoff - shift.
+    """Collect in ``union`` those of the n candidates that may flip in a point below cutoff - shift.
 
     Return their number, or -1 if there is no such point at all.
     """
     for word in range(graph.union.shape[0]):
-        graph.union[word] = np.uint64(0)
+        graph.union[word] = _NO_BITS
     found = False
-    n = int(v.shape[0])
     first = int(d_min / graph.step[0])
     for number in range(first, 10**6):
         delta = graph.step[0] * number
@@ -329,11 +328,11 @@ def survivors(
         if need <= 0.0:
             return n  # not flipping anything is cheap enough
         for word in range(graph.alive.shape[0]):
-            graph.alive[word] = np.uint64(0)
+            graph.alive[word] = _NO_BITS
         for a in range(n):
             if v[a] < t:
                 j = candidates[a]
-                graph.alive[j // 64] |= np.uint64(1) << np.uint64(j % 64)
+                graph.alive[j // 64] |= _BIT << np.uint64(j % 64)
         level = int((lim.cutoff - t) / (lim.penalty * graph.step[0]) + 1e-9)  # its graph holds this one
         level = min(level, graph.num[LEVELS] - 1)
         if _possible(graph, level, need - 1e-9 * (1.0 + abs(need)) * (1.0 - graph.step[2]), local):

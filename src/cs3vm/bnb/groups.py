@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..intercept import FloatArray
 from ._arrays import (
     BOUND,
     D_MIN,
@@ -28,6 +29,7 @@ from ._arrays import (
     NodeArrays,
     Rows,
     Scratch,
+    SignArray,
     State,
     inner,
     spliced,
@@ -50,14 +52,14 @@ def tighten_by_groups(
     rows: Rows, box: Box, base: State, st: State, tmp: Scratch, node: NodeArrays, lim: Limits
 ) -> None:
     """Close the node where groups show that it has no point below the cutoff."""
-    positive, negative = held_weight(rows, node)
+    positive, negative = held_weight(rows.weight, node.side)
     direction = node.info[SIGN]
     room = lim.target - positive if direction > 0 else lim.total - lim.target - negative
     node.out[ROOM] = room + 2.0 * lim.slack  # two sums of weights are compared
     if node.info[GROUP_SIGN] != direction:
-        node.group[:] = 0
+        _fill(node.group, 0 * direction)
         node.info[GROUP_SIGN] = direction
-    n = candidates(node, direction, node.out[OBJ])
+    n = candidates(node, direction)
     available = 0.0
     for a in range(n):
         available += rows.weight[node.order[a]]
@@ -65,7 +67,7 @@ def tighten_by_groups(
         return
     tmp.counter[GROUP_TESTS] += 1
     level = lim.cutoff - lim.penalty * node.out[D_MIN]
-    weight = _keep_groups(rows, node, direction)
+    weight = _keep_groups(rows.weight, node.side, node.group, node.v, direction)
     _copy(node.group, node.mark)
     phase, extended = _EXTEND, 0.0
     while level > node.out[OBJ]:
@@ -75,7 +77,7 @@ def tighten_by_groups(
             promising = available > _PROMISING * node.out[GROUP_SIZE] * room
             if node.info[FRESH] > 0 and weight <= room and promising:
                 phase, extended, weight = _ANEW, weight, 0.0
-                node.mark[:] = 0
+                _fill(node.mark, 0 * direction)
                 continue
         elif phase == _ANEW:
             if weight > extended:
@@ -89,7 +91,7 @@ def tighten_by_groups(
         if reached >= level:
             break
         level = reached
-        weight = _dissolve_large(rows, node)
+        weight = _dissolve_large(rows.weight, node.side, node.mark, node.suffix, node.v)
     node.info[FRESH] = 0
     if level <= node.out[OBJ]:
         tmp.counter[GROUP_CLOSED] += 1
@@ -115,15 +117,15 @@ def _pack(
     for j in range(group.shape[0]):
         last = max(last, group[j])
         if side[j] == 0 and group[j] == 0:
-            set_side(rows, box, rows.n + j, -direction)
+            set_side(box, rows.n + j, -direction)
             held[n_held + free] = rows.n + j
             free += 1
             left += rows.weight[j]
     start, size = last, 2.0
     while weight + left / size > node.out[ROOM]:
-        copy_state(rows, base, st)
+        copy_state(base, st)
         _flip_some(rows, box, st, tmp, node, free, level)
-        if safe_bound(rows, box, st, tmp, lim) < level:
+        if safe_bound(rows, box, st, tmp.wx, lim) < level:
             break
         last += 1
         least, remain = np.inf, 0
@@ -133,7 +135,7 @@ def _pack(
                 group[i - rows.n] = last
                 least = min(least, rows.weight[i - rows.n])
                 left -= rows.weight[i - rows.n]
-                set_side(rows, box, i, 0 * rows.n)
+                set_side(box, i, 0 * rows.n)
             else:
                 held[n_held + remain] = i
                 remain += 1
@@ -145,7 +147,7 @@ def _pack(
         weight += least
         size = max(2.0, used / (last - start))
     for a in range(n_held, n_held + free):
-        set_side(rows, box, held[a], 0 * rows.n)
+        set_side(box, held[a], 0 * rows.n)
     if last > start + 3:
         node.out[GROUP_SIZE] = 0.9 * node.out[GROUP_SIZE] + 0.1 * size
     return weight
@@ -177,7 +179,7 @@ def _flip_some(
         outcome = solve(rows, box, st, tmp, held, n_held + together, level, _MAX_PIVOTS + 0 * n, n < 0, i)
         if outcome != DONE or together == free:
             return
-        all_scores(rows, st, tmp.scores)
+        all_scores(rows.ZT, n, st.w, st.value[0], tmp.scores)
         tmp.counter[WORK] += tmp.scores.shape[0] * st.w.shape[0]
         chosen, largest = -1, 0.0
         for a in range(n_held + members, n_held + free):
@@ -185,15 +187,16 @@ def _flip_some(
                 chosen, largest = a, direction * tmp.scores[held[a] - n]
 
 
-@spliced
-def _keep_groups(rows: Rows, node: NodeArrays, direction: int) -> float:
+@inner
+def _keep_groups(
+    weights: FloatArray, side: SignArray, group: IntArray, least: FloatArray, direction: int
+) -> float:
     """Dissolve the groups of which a row stays by now, number the others anew and return their weight."""
-    group, side, least = node.group, node.side, node.v
-    least[:] = np.inf
+    _fill(least, np.inf)
     for j in range(side.shape[0]):
         g = group[j] - 1
         if g >= 0 and side[j] != -direction:
-            least[g] = min(least[g], rows.weight[j] if side[j] == 0 else 0.0)
+            least[g] = min(least[g], weights[j] if side[j] == 0 else 0.0)
     weight, last = 0.0, 0
     for g in range(side.shape[0]):
         if 0.0 < least[g] < np.inf:
@@ -206,20 +209,21 @@ def _keep_groups(rows: Rows, node: NodeArrays, direction: int) -> float:
     return weight
 
 
-@spliced
-def _dissolve_large(rows: Rows, node: NodeArrays) -> float:
+@inner
+def _dissolve_large(
+    weights: FloatArray, side: SignArray, group: IntArray, size: FloatArray, least: FloatArray
+) -> float:
     """Dissolve the groups that are much larger than the average; return the weight of the others."""
-    group, size, least = node.mark, node.suffix, node.v
-    size[:] = 0.0
-    least[:] = np.inf
+    _fill(size, 0.0)
+    _fill(least, np.inf)
     total, n, weight = 0.0, 0, 0.0
     for j in range(group.shape[0]):
         g = group[j] - 1
-        if g >= 0 and node.side[j] == 0:
+        if g >= 0 and side[j] == 0:
             n += size[g] == 0.0
             total += 1.0
             size[g] += 1.0
-            least[g] = min(least[g], rows.weight[j])
+            least[g] = min(least[g], weights[j])
     for g in range(group.shape[0]):
         if size[g] * n > _LARGE * total:
             size[g] = -1.0
@@ -229,6 +233,12 @@ def _dissolve_large(rows: Rows, node: NodeArrays) -> float:
         if group[j] > 0 and size[group[j] - 1] < 0.0:
             group[j] = 0
     return weight
+
+
+@inner
+def _fill(array: FloatArray | IntArray, value: float) -> None:
+    for j in range(array.shape[0]):
+        array[j] = value
 
 
 @inner

@@ -23,7 +23,7 @@ from ..problem import Problem
 from ..result import Result
 from ..verify import FORMAT, VERSION, digest
 from ._arrays import SignArray
-from ._kernels import copy_state, reset, set_side, solve
+from ._kernels import copy_state, reset, set_sides, solve
 from .relaxation import Relaxation
 
 #: Values are compared with the cutoff after losing this much, so that the checker's rounding agrees.
@@ -145,10 +145,9 @@ class _Prover:
         """Solve the relaxation of the node, write its value, return the scores of the unlabelled rows."""
         r = self.relaxation
         n = self.problem.n
-        for j in np.flatnonzero((r.box.lo[n:] != 0) | (r.box.hi[n:] != 0) | (node.side != 0)):
-            set_side(r.rows, r.box, int(n + j), int(node.side[j]))
+        set_sides(r.box, np.arange(n, n + self.problem.m), node.side)
         self.held = n + np.flatnonzero(node.side).astype(np.int64)
-        reset(r.rows, r.base)
+        reset(r.base)
         solve(r.rows, r.box, r.base, r.tmp, self.held, len(self.held), self.stop, _MAX_PIVOTS, False, -1)
         node.value = max(node.value, self._record(r.base.c, None))
         return np.asarray(r.rows.Z[n:] @ r.base.w + r.base.value[0])
@@ -165,13 +164,13 @@ class _Prover:
             known = not np.isnan(plane[0])
             if known and np.all(signs * (Z @ plane[:rank] + plane[rank]) >= r.rows.margin - 1e-8):
                 continue  # its solution satisfies what was fixed since: the value is the same
-            copy_state(r.rows, r.base, r.spare)
-            set_side(r.rows, r.box, n + j, to)
+            copy_state(r.base, r.spare)
+            set_sides(r.box, n + j, to)
             args = r.rows, r.box, r.spare, r.tmp, self.held, len(self.held)
             solve(*args, self.stop, _MAX_PIVOTS, False, n + j)
             node.flip[side, j] = max(node.flip[side, j], self._record(r.spare.c, (int(j), to)))
             plane[:rank], plane[rank] = r.spare.w, r.spare.value[0]
-            set_side(r.rows, r.box, n + j, 0)
+            set_sides(r.box, n + j, 0)
 
     def _record(self, c: FloatArray, flip: tuple[int, int] | None) -> float:
         """Write the multipliers of a relaxation; return the bound they give."""

@@ -11,15 +11,16 @@ on top of a linear-algebra library.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..convex import InteriorPoint
 from ..intercept import FloatArray
+from ._arrays import compiled_strictly, strict_kernel
 
 #: Beyond this many columns the linear-algebra library is faster than compiled loops.
 COMPILED_COLUMNS = 64
 #: Relative tolerances: of a step whose end is judged anyway, and of an answer.
 ROUGH, FINE = 1e-6, 1e-10
+_MAX_ITERATIONS = 60
 
 
 def solve_rows(
@@ -33,13 +34,16 @@ def solve_rows(
         return np.append(rotation @ v[:-1], v[-1]), alpha
     if A.shape[1] <= COMPILED_COLUMNS:
         A, C = np.ascontiguousarray(A), np.array(C)  # another layout or a read-only array would compile anew
-        v, alpha = _interior_point(A, p, C, tolerance, 60)
+        rows, size = A.shape
+        v, alpha = np.zeros(size), np.zeros(rows)
+        room = np.zeros((8, rows)), np.zeros((4, len(C))), np.zeros((3, size)), np.zeros((size, size))
+        _interior_point(A, p, C, tolerance, *room, v, alpha)
         return v, alpha
     return InteriorPoint(A, p, C).solve(0.01 * tolerance)
 
 
-@njit(cache=True)
-def _factor(A, theta, L):  # type: ignore[no-untyped-def]
+@compiled_strictly
+def _factor(A: FloatArray, theta: FloatArray, L: FloatArray) -> None:
     """Cholesky factor of ``AᵀΘA + diag(1, …, 1, 0)``; a dependent column is frozen by a huge pivot."""
     rows, size = A.shape
     for a in range(size):
@@ -68,8 +72,24 @@ def _factor(A, theta, L):  # type: ignore[no-untyped-def]
                 L[a, a] = 1e100
 
 
-@njit(cache=True)
-def _direction(A, L, ratio, rs, rx, alpha, nu, s, xi, primal, dual, dv, da, ds, dx):  # type: ignore[no-untyped-def]
+@compiled_strictly
+def _direction(
+    A: FloatArray,
+    L: FloatArray,
+    ratio: FloatArray,
+    rs: FloatArray,
+    rx: FloatArray,
+    alpha: FloatArray,
+    nu: FloatArray,
+    s: FloatArray,
+    xi: FloatArray,
+    primal: FloatArray,
+    dual: FloatArray,
+    dv: FloatArray,
+    da: FloatArray,
+    ds: FloatArray,
+    dx: FloatArray,
+) -> None:
     """Newton direction for the complementarity residuals ``rs`` (rows) and ``rx`` (slacks)."""
     rows, size = A.shape
     n = len(xi)
@@ -102,8 +122,16 @@ def _direction(A, L, ratio, rs, rx, alpha, nu, s, xi, primal, dual, dv, da, ds, 
             dx[i] = (rx[i] + xi[i] * da[i]) / nu[i]
 
 
-@njit(cache=True)
-def _longest(alpha, nu, s, xi, da, ds, dx):  # type: ignore[no-untyped-def]
+@compiled_strictly
+def _longest(
+    alpha: FloatArray,
+    nu: FloatArray,
+    s: FloatArray,
+    xi: FloatArray,
+    da: FloatArray,
+    ds: FloatArray,
+    dx: FloatArray,
+) -> float:
     """The longest step, up to 1, that keeps α, ν, s and ξ non-negative."""
     t = 1.0
     for i in range(len(s)):
@@ -119,26 +147,36 @@ def _longest(alpha, nu, s, xi, da, ds, dx):  # type: ignore[no-untyped-def]
     return t
 
 
-@njit(cache=True)
-def _interior_point(A, p, C, tolerance, max_iter):  # type: ignore[no-untyped-def]
-    """Mehrotra's predictor-corrector; returns the iterate with the smallest error."""
+@strict_kernel
+def _interior_point(
+    A: FloatArray,
+    p: FloatArray,
+    C: FloatArray,
+    tolerance: float,
+    of_rows: FloatArray,
+    of_soft: FloatArray,
+    of_columns: FloatArray,
+    L: FloatArray,
+    best_v: FloatArray,
+    best_alpha: FloatArray,
+) -> None:
+    """Mehrotra's predictor-corrector; keeps the iterate with the smallest error."""
     rows, size = A.shape
     n = len(C)
     total = 0.0
     for i in range(n):
         total += C[i]
-    v, dual, dv = np.zeros(size), np.zeros(size), np.zeros(size)
-    s, alpha, primal = np.zeros(rows), np.zeros(rows), np.zeros(rows)
-    da, ds, rs, ratio, theta = np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows)
-    xi, nu, dx, rx = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
-    L = np.zeros((size, size))
+    v, dual, dv = of_columns[0], of_columns[1], of_columns[2]
+    s, alpha, primal, da = of_rows[0], of_rows[1], of_rows[2], of_rows[3]
+    ds, rs, ratio, theta = of_rows[4], of_rows[5], of_rows[6], of_rows[7]
+    xi, nu, dx, rx = of_soft[0], of_soft[1], of_soft[2], of_soft[3]
     for i in range(rows):
         s[i] = 1.0
         alpha[i] = 0.5 * C[i] if i < n else 0.5 * total / max(n, 1)
     for i in range(n):
         xi[i], nu[i] = 1.0, 0.5 * C[i]
-    best_v, best_alpha, best = np.zeros(size), np.zeros(rows), np.inf
-    for _ in range(max_iter):
+    best = np.inf
+    for _ in range(_MAX_ITERATIONS):
         gap, worst, value, largest = 0.0, 0.0, 0.0, 0.0
         for a in range(size):
             dual[a] = v[a] if a < size - 1 else 0.0
@@ -209,4 +247,3 @@ def _interior_point(A, p, C, tolerance, max_iter):  # type: ignore[no-untyped-de
         for i in range(n):
             nu[i] -= t * da[i]
             xi[i] += t * dx[i]
-    return best_v, best_alpha

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..intercept import EMPTY_TOLERANCE, FloatArray
 from ..problem import Problem
+from ._arrays import strict_kernel
 
 #: From this many unlabelled rows on, only the scores between the two best intercepts are sorted.
 WINDOW_ROWS = 2000
@@ -106,8 +106,8 @@ class Ranking:
         return int(np.count_nonzero(above)), inside
 
 
-@njit(cache=True)
-def _minimiser(p, pc, q, qc):  # type: ignore[no-untyped-def]
+@strict_kernel
+def _minimiser(p: FloatArray, pc: FloatArray, q: FloatArray, qc: FloatArray) -> float:
     """A minimiser of ``Σ pc·(p-b)₊ + Σ qc·(b-q)₊``: the middle of the flat part, where there is one."""
     slope, rise = 0.0, 0.0
     for i in range(len(pc)):
@@ -117,7 +117,7 @@ def _minimiser(p, pc, q, qc):  # type: ignore[no-untyped-def]
         rise += qc[j]
     flat = 1e-12 * max(1.0, rise)
     if slope >= -flat:
-        return q[0] - 1.0
+        return float(q[0] - 1.0)
     i, j = 0, 0
     start, seen = 0.0, False
     while i < len(p) or j < len(q):
@@ -132,14 +132,26 @@ def _minimiser(p, pc, q, qc):  # type: ignore[no-untyped-def]
         if not seen and slope >= -flat:
             start, seen = at, True
         if seen and slope > flat:
-            return 0.5 * (start + at)
+            return float(0.5 * (start + at))
     return start + 1.0
 
 
-@njit(cache=True)
-def _cheapest(  # type: ignore[no-untyped-def]
-    ordered, weights, first, target, low, high, p, pc, q, qc, penalty, margin, slack
-):
+@strict_kernel
+def _cheapest(
+    ordered: FloatArray,
+    weights: FloatArray,
+    first: float,
+    target: float,
+    low: float,
+    high: float,
+    p: FloatArray,
+    pc: FloatArray,
+    q: FloatArray,
+    qc: FloatArray,
+    penalty: float,
+    margin: float,
+    slack: float,
+) -> tuple[float, float, float]:
     """The cheapest count for scores in descending order, given as their negatives in ascending order."""
     favourite = _minimiser(p, pc, q, qc)
     m = len(ordered)

@@ -8,7 +8,7 @@ from ..convex import ConvexSolution, dual_bound
 from ..intercept import FloatArray
 from ..problem import Problem
 from ._arrays import Box, IntArray, Limits, NodeArrays, Rows, Scratch, SignArray, new_state
-from ._kernels import DONE, WORK_LIMIT, copy_state, rebuild, reset, set_side, solve
+from ._kernels import DONE, STALE, WORK_LIMIT, copy_state, reset, set_sides, solve
 
 #: Right-hand sides are relaxed by up to this much (labelled, unlabelled rows): still a relaxation.
 PERTURBATION = (1e-8, 1e-9)
@@ -38,11 +38,11 @@ class Relaxation:
             np.ascontiguousarray(Z.T),
             X,
             norm,
-            relax,
             np.array(problem.weights),
             size,
             problem.side_margin,
         )
+        self.relax = relax
         self.box = self._box(relax)
         rank = Z.shape[1]
         self.base, self.spare = new_state(n, n + m, rank), new_state(n, n + m, rank)
@@ -65,7 +65,7 @@ class Relaxation:
         lo = np.append(np.where(problem.y < 0, -problem.C, 0.0), np.zeros(m))
         hi = np.append(np.where(problem.y > 0, problem.C, 0.0), np.zeros(m))
         p = np.append(problem.y * (1.0 - relax[:n]), np.zeros(m))
-        return Box(lo, hi, p)
+        return Box(lo, hi, p, problem.side_margin - relax)
 
     def limits(self, cutoff: float, level: float) -> Limits:
         """What the kernels need to know about the incumbent; a change of it needs a new one."""
@@ -101,12 +101,11 @@ class Relaxation:
         """Bound the SVM value for these sides from scratch, with a perturbation scaled by ``factor``."""
         problem, n = self.problem, self.problem.n
         rng = np.random.default_rng(int(1000 * factor))
-        relax = self.rows.relax * factor * rng.uniform(0.1, 1.0, len(self.rows.relax))
-        rows, box = self.rows._replace(relax=relax), self._box(relax)
+        relax = self.relax * factor * rng.uniform(0.1, 1.0, len(self.relax))
+        rows, box = self.rows, self._box(relax)
         held = n + np.flatnonzero(side)
-        for j in held:
-            set_side(rows, box, int(j), int(side[j - n]))
-        reset(rows, self.spare)
+        set_sides(box, held, side[held - n])
+        reset(self.spare)
         solve(rows, box, self.spare, self.tmp, held, len(held), level, 5000, False, -1)
         c = self.spare.c
         beta = np.where(side > 0, np.maximum(c[n:], 0.0), np.where(side < 0, np.minimum(c[n:], 0.0), 0.0))
@@ -114,20 +113,16 @@ class Relaxation:
 
     def exact_plane(self, z: SignArray) -> tuple[FloatArray, float] | None:
         """The best plane for these sides, unperturbed, from the node's multipliers; None if stuck."""
-        rows = self.rows._replace(relax=np.zeros_like(self.rows.relax))
-        box = self._box(rows.relax)
+        rows, box = self.rows, self._box(np.zeros_like(self.relax))
         n, m = self.problem.n, self.problem.m
         held = np.arange(n, n + m)
-        sides = np.where(z > 0, 1.0, -1.0)
-        box.p[n:] = sides * rows.margin
-        box.hi[n:] = np.where(z > 0, np.inf, 0.0)
-        box.lo[n:] = np.where(z > 0, 0.0, -np.inf)
+        set_sides(box, held, np.where(z > 0, 1, -1))
         state = self.spare
-        copy_state(rows, self.base, state)
-        rebuild(rows, box, state, self.tmp)
-        if solve(rows, box, state, self.tmp, held, m, np.inf, 2000, False, -1) != DONE:
-            return None
-        rebuild(rows, box, state, self.tmp)
+        copy_state(self.base, state)
+        for _ in range(2):  # the second time only to correct what has drifted
+            state.count[1] = STALE
+            if solve(rows, box, state, self.tmp, held, m, np.inf, 2000, False, -1) != DONE:
+                return None
         w = state.c @ rows.X
         members = state.members[: state.count[0]]
         if len(members) == 0:

@@ -18,7 +18,6 @@ from ..result import TracePoint
 from ._arrays import (
     BOUND,
     BRANCH_ROW,
-    D_MIN,
     EXCESS,
     FLIP_BOUND,
     GROUP_SIGN,
@@ -26,7 +25,6 @@ from ._arrays import (
     SIGN,
     STAY_BOUND,
     Limits,
-    new_state,
 )
 from ._kernels import WORK, WORK_LIMIT, load_state, reset
 from .crew import Crew, Node, Options, Stopped
@@ -167,16 +165,8 @@ class Tree:
         outcome = self._process()
         if outcome != BRANCH or not self.joint:
             return
-        third = new_state(self.problem.n, self.problem.n + self.problem.m, r.rows.Z.shape[1])
         direction = int(r.node.info[SIGN])
-        done = False
-        while not done:
-            stop = self.limits.cutoff - self.problem.count_penalty * r.node.out[D_MIN]
-            work = int(r.tmp.counter[WORK])
-            r.tmp.counter[WORK_LIMIT] = work + int(self.rate * _SLICE)
-            done = evaluate_pairs(
-                r.rows, r.box, r.base, third, r.spare, r.tmp, r.node, self.graph, self.limits, direction, stop
-            )
+        for _ in evaluate_pairs(r, self.graph, self.limits, direction):
             self._look_at_clock(perf_counter())
         self.graph.num[DIRECTION] = direction
         self.graph.num[BISECTIONS] = _BISECTIONS
@@ -210,12 +200,12 @@ class Tree:
         r = self.relaxation
         if self.incumbent.value < self.level:  # another searcher's find
             self.update_limits()
-        load_node(r.rows, r.box, r.node, node.side, node.group, node.group_sign)
+        load_node(r.box, r.node, node.side, node.group, node.group_sign)
         r.node.V[:] = self.root_V if node.V is None else node.V
         if len(node.members) == 0:
-            reset(r.rows, r.base)
+            reset(r.base)
         else:
-            load_state(r.rows, r.box, r.base, r.tmp, node.labelled, node.members, node.values, node.b)
+            load_state(r.base, node.labelled, node.members, node.values, node.b)
         r.node.out[OBJ] = 0.0
         r.node.out[BOUND] = node.bound
         self.depth = node.depth
@@ -357,7 +347,7 @@ class Tree:
         if not self.stack and first[1] > best + _PLUNGE * (cutoff - best):
             self._store(j, *first)
             return False
-        hold(r.rows, r.box, node, j, first[0])
+        hold(r.box, node, j, first[0])
         self._raise_values(node.V, j, first[0])
         node.out[BOUND] = first[1]
         return True
