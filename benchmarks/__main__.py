@@ -53,6 +53,21 @@ def exact(
 
 
 @app.command()
+def direct(
+    data: Data = "../shared/pmlb",
+    proven: Annotated[Path, typer.Option(help="What `exact` has stored.")] = RESULTS / "exact.csv",
+    time_limit: float = 2.0,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """How often the heuristic alone finds the proven optimum."""
+    from benchmarks import direct as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "direct.csv", proven, time_limit, jobs)
+
+
+@app.command()
 def versus(
     solvers: str = "scip",
     data: Data = "../shared/pmlb",

@@ -16,6 +16,7 @@ from ..problem import Problem
 from ..result import Callback, Result
 from .cells import Cells
 from .coarse import levels, subsample
+from .corners import Corners
 from .linearised import descend, schedule
 from .polish import polish, solve_cell
 from .search import Plane, Search
@@ -96,6 +97,7 @@ class LocalSearch:
         self.sizes = schedule(m)[:: 1 if self.problem.d <= MANY_COLUMNS else 2]  # wide steps are slow
         self.patience = 0 if self.large else patience
         self.cells = Cells(search) if self.small else None
+        self.corners = Corners(search, rng)
 
     def run(self, given: Sequence[Plane], svm: Plane | None = None) -> list[FloatArray]:
         """Descend from the starts, then iterate from the best; the normal vectors found, best first.
@@ -105,7 +107,7 @@ class LocalSearch:
         svm_known = svm is not None
         svm = self.search.plane(solve_convex(self.problem).w) if svm is None else svm
         if self.large:
-            starts: Iterable[Plane] = [min([*given, svm], key=_value)]
+            starts: Iterable[Plane] = [min([*given, svm, *self.corners.best(1)], key=_value)]
         elif given and not svm_known:
             starts = sorted(given, key=_value)[:2]
         else:
@@ -161,6 +163,9 @@ class LocalSearch:
         yield through_mean
         yield continuation(search, svm)
         yield continuation(search, through_mean)
+        for corner in self.corners.best(2):
+            if self.small or corner.value <= search.value:
+                yield corner
 
     def _extremes(self, svm: Plane) -> Iterator[Plane]:
         """Planes with all free rows on one side, where so large a miscount can pay."""

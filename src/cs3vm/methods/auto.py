@@ -8,7 +8,7 @@ from ..problem import Problem
 from ..result import Callback, Result
 from ..solvers import get_solver, solver_name
 from ._phases import Phases
-from .direct import SMALL_ROWS, direct
+from .direct import direct
 from .ircm import ircm
 
 #: The heuristic stops by itself when it stagnates; it never takes more than this share of the time.
@@ -20,8 +20,8 @@ PROOF_ROWS, LARGE_HEURISTIC_SHARE = 2000, 0.75
 MAX_ROTATION = 1e10
 #: For the norms that ``direct`` does not know, IRCM comes first; one of its P4 gets this share of the time.
 P4_SHARE = 0.025
-#: The patience of a first, short run of the heuristic on small problems: it settles most of them.
-FIRST_PATIENCE = 6
+#: Nodes of the exact search that the heuristic gets on small problems: they settle most of them.
+FIRST_NODES = 400
 
 
 def auto(
@@ -47,9 +47,7 @@ def auto(
     phases = Phases(problem, time_limit, gap, random_state, callback)
     share = HEURISTIC_SHARE if problem.m <= PROOF_ROWS else LARGE_HEURISTIC_SHARE
     if problem.norm == "l2":
-        if solver == "bnb" and problem.m <= SMALL_ROWS and not native:
-            phases.run(direct, share, starts=[], patience=FIRST_PATIENCE)
-        phases.run(direct, share, starts=[], nodes=0)
+        phases.run(direct, share, starts=[], nodes=FIRST_NODES if solver == "bnb" and not native else 0)
     else:  # each P4 gets a share of the time only: they can be as hard as the problem itself
         phases.run(ircm, share, solver=solver, subproblem_time_limit=P4_SHARE * time_limit, **native)
     if asked == "auto" and solver == "bnb" and (problem.n + problem.m) * problem.d**2 > MAX_ROTATION:

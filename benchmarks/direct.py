@@ -1,0 +1,48 @@
+"""How often the heuristic alone finds the optimum, where the exact engine has proven one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.exact import SIZE_CLASSES
+from cs3vm import solve
+from experiments.instances import draw, load
+from experiments.rows import Row, existing, run_cells
+
+
+def cell(dataset: str, seed: int, time_limit: float, optimum: str) -> Row:
+    problem = draw(load(dataset), seed).problem
+    result = solve(problem, "direct", time_limit=time_limit)
+    return {
+        "rows": problem.n + problem.m,
+        "objective": f"{result.objective:.9g}",
+        "seconds": f"{result.seconds:.2f}",
+        "found": int(result.objective <= float(optimum) * (1 + 1e-6) + 1e-9),
+    }
+
+
+def run(out: Path, proven: Path, time_limit: float, jobs: int) -> None:
+    cells = [
+        {"dataset": r["dataset"], "seed": int(r["seed"]), "time_limit": time_limit, "optimum": r["objective"]}
+        for r in existing(proven)
+        if r["status"] == "optimal"
+    ]
+    for row in run_cells(out, cells, cell, jobs):
+        outcome = "found" if int(row["found"]) else f"missed, {row['objective']} instead"
+        print(f"{row['dataset']:<28} {row['seed']}  optimum {row['optimum']} {outcome}, {row['seconds']} s")
+    print(table(existing(out)))
+
+
+def table(rows: list[Row]) -> str:
+    """The share of optima found per size class."""
+    lines = ["| size | proven optima | found | median seconds | longest |", "|---|---|---|---|---|"]
+    for smallest, largest, name, _ in SIZE_CLASSES:
+        group = [row for row in rows if smallest < int(row["rows"]) <= largest]
+        if group:
+            found = sum(int(row["found"]) for row in group)
+            seconds = sorted(float(row["seconds"]) for row in group)
+            lines.append(
+                f"| {name} | {len(group)} | {found} ({found / len(group):.1%}) | "
+                f"{seconds[len(seconds) // 2]:.2f} | {seconds[-1]:.2f} |"
+            )
+    return "\n".join(lines)
