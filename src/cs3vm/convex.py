@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from .feasibility import any_answer
 from .intercept import FloatArray
 from .linear import linear_svm
 from .problem import Problem
@@ -60,7 +61,7 @@ def solve_convex(problem: Problem, side: NDArray[np.int8] | None = None) -> Conv
 
 
 def first_answer(problem: Problem, svm: ConvexSolution) -> Result | None:
-    """The better of the SVM's direction and the trivial point; where both fail, a longer normal vector."""
+    """The better of the SVM's direction and the trivial point; where both fail, a longer normal, or any."""
     bound = max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
     found = [answer(problem, w, Status.FEASIBLE, lower_bound=bound) for w in (svm.w, np.zeros(problem.d))]
     # With a side margin a longer w leaves fewer rows in the strip.
@@ -68,6 +69,8 @@ def first_answer(problem: Problem, svm: ConvexSolution) -> Result | None:
         longer = answer(problem, length * svm.w, Status.FEASIBLE, lower_bound=bound)
         if longer is not None and longer.violation <= 1e-6 * problem.side_margin:
             return longer
+    if found == [None, None] and problem.side_margin > 0.0:
+        return any_answer(problem)
     return min((r for r in found if r is not None), key=lambda r: r.objective, default=None)
 
 

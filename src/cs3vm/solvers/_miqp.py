@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 from ..convex import solve_convex
 from ..exceptions import InvalidProblemError
+from ..feasibility import fits
 from ..intercept import FloatArray
 from ..norms import DUAL_METRIC, steepest
 from ..problem import Problem
@@ -148,7 +149,8 @@ def finish(
         if status is Status.OPTIMAL:  # the whole space was searched
             status, bound = Status.CUTOFF, cutoff
     if best is None:
-        no_point = {Status.OPTIMAL: Status.INFEASIBLE, Status.FEASIBLE: Status.TIME_LIMIT}
+        complete = Status.TIME_LIMIT if fits(problem) else Status.INFEASIBLE  # else its tolerances have won
+        no_point = {Status.OPTIMAL: complete, Status.FEASIBLE: Status.TIME_LIMIT}
         return Result(problem, no_point.get(status, status), lower_bound=bound, **fields)
     result = Result(problem, status, best.coef, best.intercept, best.z, lower_bound=bound, **fields)
     if result.gap <= gap:

@@ -20,6 +20,7 @@ from ..bnb.tree import Tree
 from ..bnb.warm import warm_up
 from ..convex import ConvexSolution, first_answer, solve_convex
 from ..exceptions import InvalidProblemError
+from ..feasibility import fits
 from ..intercept import FloatArray
 from ..problem import Problem
 from ..result import Callback, Result, Status
@@ -172,7 +173,9 @@ def _result(tree: Tree, reason: str, seconds: float) -> Result:
         proven = best.objective - bound <= tree.options.gap * max(abs(best.objective), 1e-10)
         status = Status.OPTIMAL if proven else Status.FEASIBLE
     elif closed and tree.crew.n_unresolved == 0:
-        status = Status.CUTOFF if np.isfinite(cutoff) else Status.INFEASIBLE
+        # without a cutoff the search has one all the same, far above all sensible points: that proves nothing
+        status = Status.INFEASIBLE if not fits(tree.problem) else Status.TIME_LIMIT
+        status = Status.CUTOFF if np.isfinite(cutoff) else status
     fields: dict[str, Any] = {
         "lower_bound": bound,
         "seconds": seconds,
