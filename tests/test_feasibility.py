@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 
-from cs3vm import Problem, Status
+from cs3vm import Problem, Status, feasibility
 from cs3vm.feasibility import any_answer, fits
 from cs3vm.solvers.bnb_ import solve
 
@@ -63,3 +64,22 @@ def test_rows_held_on_one_side_only_always_fit():
     problem = Problem(U[:4], np.array([1, -1, 1, -1]), U, 9, side=np.arange(30) % 3 // 2, side_margin=2.0)
     assert fits(problem)
     assert any_answer(problem).violation <= 1e-6
+
+
+@pytest.mark.parametrize("outlier", [1e2, 1e5, 1e8])
+def test_a_free_row_far_away_does_not_hide_a_small_distance(outlier):
+    problem = two_near_rows(1e-7)
+    U = problem.U.copy()
+    U[2] = outlier, 1.0
+    problem = Problem(problem.X, problem.y, U, 1, side=problem.side, side_margin=1.0)
+    assert fits(problem)
+    assert solve(problem, time_limit=5.0).status is not Status.INFEASIBLE
+
+
+def test_a_linear_programme_that_fails_proves_nothing(monkeypatch):
+    def fails(*args, **kwargs):
+        return OptimizeResult(status=4, x=None)
+
+    monkeypatch.setattr(feasibility, "linprog", fails)
+    assert fits(two_near_rows(0.0))
+    assert any_answer(two_near_rows(0.0)) is None

@@ -28,6 +28,22 @@ def test_without_a_helper_this_process_compiles_all(python, monkeypatch):
     assert warm._start_helper() is None
 
 
+def test_a_helper_or_a_frozen_program_starts_no_helper(monkeypatch):
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert warm._start_helper() is None
+    monkeypatch.delattr(sys, "frozen")
+    monkeypatch.setenv(warm._MARK, "1")
+    assert warm._start_helper() is None
+
+
+def test_an_interrupt_while_compiling_is_not_lost(monkeypatch):
+    monkeypatch.setattr(warm, "_done", False)
+    monkeypatch.setattr(warm.Tree, "run", lambda self: "interrupted")
+    with pytest.raises(KeyboardInterrupt):
+        warm.warm_up()
+    assert not warm._done
+
+
 def test_garbage_is_collected_again_afterwards():
     with suppress(ZeroDivisionError), warm._no_garbage_collection():
         assert not gc.isenabled()

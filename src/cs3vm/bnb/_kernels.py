@@ -198,6 +198,8 @@ def solve(
     To push row j is to raise its multiplier until its score is on target; each pass of the loop is a pivot.
     """
     limit = tmp.counter[PIVOTS] + max_pivots
+    if first >= 0:
+        st.count[2] = first + 1  # its multiplier counts if all is rebuilt before its push
     j = row = -1  # the row that is pushed; what may join M: it, or a labelled row that came on target first
     s = 0.0  # the direction of the push
     while True:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..convex import solve_convex
 from ..problem import Problem
+from ..result import Status
 from ._arrays import is_compiled
 from .crew import Options
 from .incumbent import Incumbent
@@ -25,7 +26,9 @@ from .tree import Tree
 logger = logging.getLogger(__name__)
 _done = False
 #: Seconds after which a helper is given up: this process then compiles its share, too.
-_PATIENCE = 60.0
+_PATIENCE = 20.0
+#: Marks a helper: it starts none itself.
+_MARK = "CS3VM_COMPILES"
 
 
 def warm_up() -> None:
@@ -54,7 +57,8 @@ def warm_up() -> None:
 
 def warm_up_heuristic() -> None:
     """The heuristic's part."""
-    improve(_tiny_problem(), time_limit=60.0, patience=0)
+    if improve(_tiny_problem(), time_limit=60.0, patience=0).status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
 
 
 def _search() -> None:
@@ -63,7 +67,8 @@ def _search() -> None:
     options = Options(np.inf)
     svm = solve_convex(problem)
     tree = Tree(problem, Incumbent(problem), options, perf_counter(), Relaxation(problem), 0.0, svm)
-    tree.run()
+    if tree.run() == "interrupted":
+        raise KeyboardInterrupt
 
 
 def _tiny_problem() -> Problem:
@@ -77,14 +82,15 @@ def _start_helper() -> Popen[bytes] | None:
     If it fails, for whatever reason, nothing is lost but time.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if cores < 2 or not sys.executable:
+    plain = sys.executable and not getattr(sys, "frozen", False)  # else it is no Python but a program
+    if cores < 2 or not plain or _MARK in os.environ:
         return None
     command = f"from {__name__} import warm_up_heuristic; warm_up_heuristic()"
     path = os.pathsep.join(filter(None, sys.path))
     try:
         return Popen(
-            [sys.executable, "-c", command],
-            env={**os.environ, "PYTHONPATH": path},
+            [sys.executable, "-P", "-c", command],
+            env={**os.environ, "PYTHONPATH": path, _MARK: "1"},
             stdin=DEVNULL,
             stdout=DEVNULL,
             stderr=DEVNULL,

@@ -173,9 +173,10 @@ def _result(tree: Tree, reason: str, seconds: float) -> Result:
         proven = best.objective - bound <= tree.options.gap * max(abs(best.objective), 1e-10)
         status = Status.OPTIMAL if proven else Status.FEASIBLE
     elif closed and tree.crew.n_unresolved == 0:
-        # without a cutoff the search has one all the same, far above all sensible points: that proves nothing
-        status = Status.INFEASIBLE if not fits(tree.problem) else Status.TIME_LIMIT
-        status = Status.CUTOFF if np.isfinite(cutoff) else status
+        if np.isfinite(cutoff):
+            status = Status.CUTOFF
+        else:  # the search has a cutoff all the same, far above all sensible points: that proves nothing
+            status = Status.TIME_LIMIT if fits(tree.problem) else Status.INFEASIBLE
     fields: dict[str, Any] = {
         "lower_bound": bound,
         "seconds": seconds,
