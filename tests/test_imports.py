@@ -15,7 +15,7 @@ HEAVY = ("numba", "pyscipopt", "gurobipy", "highspy", "sklearn", "matplotlib", "
 LAYERS = [
     {"exceptions", "intercept", "norms", "problem", "scaling", "datasets"},
     {"result", "_json"},
-    {"linear", "convex", "verify"},
+    {"linear", "feasibility", "convex", "verify"},
     {"bnb"},
     {"solvers"},
     {"methods"},
