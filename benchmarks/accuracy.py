@@ -18,8 +18,8 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from cs3vm import CS3VMClassifier, Problem, solve
-from cs3vm.scaling import make_scaling
-from cs3vm.summary import CS3VMWarning
+from cs3vm.exceptions import CS3VMWarning
+from cs3vm.learn.scaling import make_scaling
 from experiments.instances import Instance, draw, load, paper_table
 from experiments.peers import highest, label_spreading, self_training
 from experiments.rows import Row, existing, run_cells

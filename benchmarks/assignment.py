@@ -29,7 +29,7 @@ def scores(kind: str, rows: int, classes: int) -> np.ndarray:
 
 
 def measure(kind: str, rows: int, classes: int, queue: multiprocessing.Queue) -> None:
-    from cs3vm.assignment import assign
+    from cs3vm.learn.assignment import assign
 
     rng = np.random.default_rng(1)
     assign(rng.standard_normal((100, classes)), [100] + [0] * (classes - 1))  # compiles

@@ -15,8 +15,8 @@ from scipy.stats import wilcoxon
 
 from benchmarks.accuracy import SAMPLINGS, standardised
 from cs3vm import CS3VMClassifier, CS3VMSearch
-from cs3vm.criteria import CRITERIA, combine, ranking
-from cs3vm.search import DEFAULT_CRITERION
+from cs3vm.selection.criteria import CRITERIA, combine, ranking
+from cs3vm.selection.search import DEFAULT_CRITERION
 from experiments.instances import draw, load, paper_table
 from experiments.rows import Row, existing, run_cells
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from cs3vm import Problem, solve
-from cs3vm.assignment import assign
-from cs3vm.kernels import fit_kernel_map, make_kernel
-from cs3vm.scaling import make_scaling
+from cs3vm.learn.assignment import assign
+from cs3vm.learn.kernel_map import fit_kernel_map, make_kernel
+from cs3vm.learn.scaling import make_scaling
 from experiments.rows import Row, existing, run_cells
 
 DATASETS = (

@@ -13,7 +13,7 @@ from experiments.rows import Row, run_cells
 PROCESS = """
 import time
 began = time.perf_counter()
-from cs3vm.bnb.warm import warm_up
+from cs3vm.engine.warm_up import warm_up
 imported = time.perf_counter()
 warm_up()
 print(imported - began, time.perf_counter() - imported)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cs3vm.scaling import paper_scaling
+from cs3vm.learn.scaling import paper_scaling
 from experiments.builtin import BUILTIN, builtin_table
 
 DEFAULT_FOLDER = "../shared/pmlb"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cs3vm.problem import PLANE_TOLERANCE
+from cs3vm.model.problem import PLANE_TOLERANCE
 from experiments.instances import Instance
 
 COUNTS = ("tp", "tn", "fp", "fn")

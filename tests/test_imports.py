@@ -3,31 +3,108 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import cs3vm
 
 SRC = Path(cs3vm.__file__).parent
 HEAVY = ("numba", "pyscipopt", "gurobipy", "highspy", "sklearn", "matplotlib", "pandas", "typer", "rich")
-#: A module may import from its own layer and from those before it.
-LAYERS = [
-    {"exceptions", "intercept", "norms", "problem", "scaling", "datasets"},
-    {"result", "_json"},
-    {"linear", "feasibility", "convex", "verify"},
-    {"bnb"},
-    {"solvers"},
-    {"methods"},
-    {"solve"},
-    {"_labels", "_rows", "_totals", "_codes", "_fitting", "assignment", "multiclass", "kernels", "summary"},
-    {"estimator", "model_selection", "criteria", "plots", "progress"},
-    {"_refits", "search"},
-    {"_files", "_dialect", "tables", "encoding", "_schema", "modelfile"},
-    {"demo", "report"},
-    {"commands"},
-    {"cli", "__main__"},
-]
+#: The map of the house, top to bottom: a room may import from those above it.
+ROOMS = re.findall(r"^    ([\w.]+)  +\S", str(cs3vm.__doc__), re.MULTILINE)
+#: What stands outside the map: the front door, which names public things only.
+DOOR = {"", "__main__"}
+
+
+def modules() -> dict[str, Path]:
+    """Every module by its name inside the package; the package itself is the empty name."""
+    found = {}
+    for path in SRC.rglob("*.py"):
+        parts = path.relative_to(SRC).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def room_of(module: str) -> str:
+    """The room that a module is in: the longest name in the map that it begins with."""
+    inside = [room for room in ROOMS if module == room or module.startswith(f"{room}.")]
+    return max(inside, key=len, default="")
+
+
+def imports(module: str) -> set[str]:
+    """The modules that one imports, at the top, inside functions and for type checking alike."""
+    path, found = MODULES[module], set()
+    package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {a.name.removeprefix("cs3vm.") for a in node.names if a.name.startswith("cs3vm.")}
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
+            elif (node.module or "").split(".")[0] == "cs3vm":
+                base = str(node.module).split(".")[1:]
+            else:
+                continue
+            name = ".".join(filter(None, base))
+            for alias in node.names:
+                inner = f"{name}.{alias.name}" if name else alias.name
+                found.add(inner if inner in MODULES else name)
+    return found - {module}
+
+
+def test_every_module_has_a_room():
+    outside = [module for module in MODULES if not room_of(module) and module not in DOOR | {"engine"}]
+    assert outside == []
+    empty = [room for room in ROOMS if not any(room_of(module) == room for module in MODULES)]
+    assert empty == []
+
+
+@pytest.mark.parametrize("module", sorted(set(MODULES) - DOOR))
+def test_imports_go_one_way(module):
+    rank = {room: i for i, room in enumerate(ROOMS)}
+    for other in imports(module):
+        if other == "":  # the package's own names, such as its version
+            continue
+        assert rank[room_of(other)] <= rank[room_of(module)], f"{module} imports {other}, which is below it"
+
+
+def test_no_cycle_anywhere():
+    graph = {module: imports(module) - {""} for module in MODULES if module not in DOOR}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"modules import each other: {' -> '.join(error.args[1])}")
+
+
+def test_the_two_searches_know_nothing_of_each_other():
+    for one, other in (("engine.exact", "engine.heuristic"), ("engine.heuristic", "engine.exact")):
+        for module in MODULES:
+            if room_of(module) == one:
+                assert [m for m in imports(module) if room_of(m) == other] == [], module
+
+
+def test_the_checker_shares_no_code_with_the_engine():
+    rooms = {room_of(m) for module in MODULES if room_of(module) == "proofs" for m in imports(module)}
+    assert rooms <= {"proofs", "model", "exceptions", "_typing"}
+
+
+def test_the_model_needs_numpy_only():
+    allowed = {"numpy", "__future__"} | set(sys.stdlib_module_names)
+    for module, path in MODULES.items():
+        if room_of(module) == "model":
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    assert {a.name.split(".")[0] for a in node.names} <= allowed, module
+                elif isinstance(node, ast.ImportFrom) and not node.level:
+                    assert str(node.module).split(".")[0] in allowed, module
 
 
 def test_import_loads_nothing_heavy():
@@ -46,33 +123,3 @@ def test_import_works_without_any_solver_package():
         "print(round(svm(p).objective, 6))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "0.5"
-
-
-def imported_modules(path: Path) -> set[str]:
-    package = path.relative_to(SRC).parts[:-1]
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = package[: len(package) - node.level + 1]
-            names = [node.module] if node.module else [alias.name for alias in node.names]
-            if base == ():  # names re-exported by the package itself are no modules
-                names = [
-                    name
-                    for name in names
-                    if (SRC / f"{name.split('.')[0]}.py").exists() or (SRC / name.split(".")[0]).is_dir()
-                ]
-            found |= {".".join([*base, name]).split(".")[0] for name in names}
-        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("cs3vm."):
-            found.add(node.module.split(".")[1])
-    return found
-
-
-def test_imports_go_one_way():
-    rank = {name: i for i, layer in enumerate(LAYERS) for name in layer}
-    for path in SRC.rglob("*.py"):
-        own = path.relative_to(SRC).parts[0].removesuffix(".py")
-        if own == "__init__":
-            continue
-        assert own in rank, f"{own} has no layer: add it to LAYERS"
-        for other in imported_modules(path):
-            assert rank[other] <= rank[own], f"{path.name} imports {other}, which comes after it"

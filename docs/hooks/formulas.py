@@ -13,9 +13,9 @@ BLOCK = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DIRECTIVE = re.compile(r"^( *)\.\. math::\n\n((?:\1 +.*\n|\n)+)", re.MULTILINE)
 #: Names that the package loads lazily, so that they are documented where they are defined.
 LAZY = {
-    "cs3vm.CS3VMClassifier": "cs3vm.estimator.CS3VMClassifier",
-    "cs3vm.CS3VMSearch": "cs3vm.search.CS3VMSearch",
-    "cs3vm.LabeledKFold": "cs3vm.model_selection.LabeledKFold",
+    "cs3vm.CS3VMClassifier": "cs3vm.learn.classifier.CS3VMClassifier",
+    "cs3vm.CS3VMSearch": "cs3vm.selection.search.CS3VMSearch",
+    "cs3vm.LabeledKFold": "cs3vm.selection.splitter.LabeledKFold",
 }
 ROLE = re.compile(r":(?:class|func|data|meth|mod):`(~?)([\w.]+)`")
 

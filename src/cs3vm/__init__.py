@@ -1,13 +1,40 @@
-"""Classification with few, biased labels and a known total of positives."""
+"""Classification with few, biased labels and a known total of positives.
+
+The rooms of the house. Each may import from those above it, never from those below:
+
+    _typing           array types that many modules share
+    exceptions        every error and warning class
+    _aliases          paths of earlier releases, which warn
+    model             the problem as data, and the answer: objective, big-M, intercept, norms, result
+    datasets          a synthetic survey to try things on
+    convex            the SVM with held rows: interior point, linear programme, safe dual bounds
+    proofs            proofs of optimality as files, and their checker
+    engine.jit        compiling: decorators and the cache
+    engine.core       what both searches share: arrays, node solver, safe bounds, relaxation
+    engine.heuristic  good planes fast: starts, count steps, cells, subsamples
+    engine.exact      the tree: nodes, flips, pairs, groups, incumbent, proof writer
+    engine.warm_up    what compiles first
+    solvers           one function ``Problem -> Result`` per backend: bnb, scip, gurobi, highs
+    methods           the paper's algorithms and ours, over solvers: svm, rcm, ircm, wircm, direct, auto
+    learn             scikit-learn's side: labels, totals, scaling, kernels, the fit, the classifier
+    selection         choosing a model without more labels
+    tables            tables and models as files: dialects, encoding, model files
+    report            one HTML page about a fit, and its figures
+    cli               the command line
+
+``tests/test_imports.py`` reads this table.
+"""
 
 from importlib import import_module
 from typing import Any
 
-from .problem import Problem
-from .result import Result, Status
-from .solve import solve
+from . import _aliases
+from .methods.front_door import solve
+from .model.problem import Problem
+from .model.result import Result
+from .model.status import Status
+from .proofs.checker import Verdict, verify
 from .solvers import available_solvers
-from .verify import verify
 
 __all__ = [
     "CS3VMClassifier",
@@ -16,6 +43,7 @@ __all__ = [
     "Problem",
     "Result",
     "Status",
+    "Verdict",
     "available_solvers",
     "solve",
     "verify",
@@ -23,10 +51,12 @@ __all__ = [
 __version__ = "0.1.0"
 
 _LAZY = {  # these load scikit-learn
-    "CS3VMClassifier": "estimator",
-    "CS3VMSearch": "search",
-    "LabeledKFold": "model_selection",
+    "CS3VMClassifier": "learn.classifier",
+    "CS3VMSearch": "selection.search",
+    "LabeledKFold": "selection.splitter",
 }
+
+_aliases.install()
 
 
 def __getattr__(name: str) -> Any:

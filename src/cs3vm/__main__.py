@@ -1,5 +1,5 @@
 """``python -m cs3vm``."""
 
-from .cli import app
+from .cli.app import app
 
 app(prog_name="cs3vm")

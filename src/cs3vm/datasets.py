@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._typing import FloatArray
 from .exceptions import InvalidProblemError, MissingPackageError
-from .intercept import FloatArray
 
 #: Below this many rows the survey would have too few answers to mean anything.
 MIN_ROWS = 100

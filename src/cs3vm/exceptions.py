@@ -37,3 +37,7 @@ class OutputError(CS3VMError, OSError):
 
 class MissingPackageError(CS3VMError, ImportError):
     """An optional package is not installed."""
+
+
+class CS3VMWarning(UserWarning):
+    """The fit succeeded, but its answer says less about the data than it seems to."""

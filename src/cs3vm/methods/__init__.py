@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from ..exceptions import UnknownNameError
-from ..result import Result
+from ..model.result import Result
 
 METHODS = {
     "svm": "P1 on the labelled rows alone",
@@ -18,11 +18,14 @@ METHODS = {
     "direct": "our heuristic alone",
     "auto": "our heuristic, then the exact engine in the time that is left",
 }
+#: Those that have a folder of their own.
+RECLUSTERING = ("rcm", "ircm", "wircm")
 
 
 def get_method(name: str) -> Callable[..., Result]:
     """Import a method by name."""
     if name not in METHODS:
         raise UnknownNameError(f"unknown method {name!r}: choose one of {', '.join(METHODS)}")
-    method: Callable[..., Result] = getattr(import_module(f"{__name__}.{name}"), name)
+    folder = f"{__name__}.reclustering" if name in RECLUSTERING else __name__
+    method: Callable[..., Result] = getattr(import_module(f"{folder}.{name}"), name)
     return method

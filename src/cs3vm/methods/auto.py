@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..problem import Problem
-from ..result import Callback, Result
+from ..model.problem import Problem
+from ..model.result import Result
+from ..model.status import Callback
 from ..solvers import get_solver, solver_name
-from ._phases import Phases
 from .direct import direct
-from .ircm import ircm
+from .phases import Phases
+from .reclustering.ircm import ircm
 
 #: The heuristic stops by itself when it stagnates; it never takes more than this share of the time.
 HEURISTIC_SHARE = 0.25
@@ -41,7 +42,7 @@ def auto(
     asked, solver = solver, solver_name(solver, problem.norm)
     exact = get_solver(solver, problem.norm)
     if problem.norm == "l2":
-        from ..bnb.warm import warm_up  # compiled code: loaded when first needed
+        from ..engine.warm_up import warm_up  # compiled code: loaded when first needed
 
         warm_up()
     phases = Phases(problem, time_limit, gap, random_state, callback)

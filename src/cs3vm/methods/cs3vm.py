@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..problem import Problem
-from ..result import Callback, Result
+from ..model.problem import Problem
+from ..model.result import Result
+from ..model.status import Callback
 from ..solvers import get_solver
 
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..intercept import FloatArray
-from ..problem import Problem
-from ..result import DEFAULT_GAP, Callback, Result, Status
+from .._typing import FloatArray
+from ..model.problem import Problem
+from ..model.result import Result
+from ..model.status import DEFAULT_GAP, Callback, Status
 from ..solvers import get_solver
-from ._phases import Phases
+from .phases import Phases
 
 #: Up to so many unlabelled rows the first nodes of an exact search come before the long search. After a short
 #: one they settle most problems at once, and they find points that no local search finds.
@@ -46,8 +47,8 @@ def direct(
         How many nodes of the exact search small problems get, in at most a quarter of the time.
     """
     problem.require_l2("method 'direct'", "use method='auto', 'ircm' or 'top_tau'")
-    from ..bnb.primal import PATIENCE  # compiled code: loaded when first needed
-    from ..bnb.warm import warm_up
+    from ..engine.heuristic.local_search import PATIENCE  # compiled code: loaded when first needed
+    from ..engine.warm_up import warm_up
 
     warm_up()
     patience = PATIENCE if patience is None else patience
@@ -62,7 +63,7 @@ def direct(
 
 
 def _improve(problem: Problem, gap: float, **options: Any) -> Result:
-    from ..bnb.primal import improve
+    from ..engine.heuristic.local_search import improve
 
     found = improve(problem, **options)
     return replace(found, status=Status.OPTIMAL) if found.gap <= gap else found

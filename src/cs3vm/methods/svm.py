@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..convex import first_answer, solve_convex
-from ..problem import Problem
-from ..result import DEFAULT_GAP, Result, Status, answer
+from ..convex.svm import first_answer, solve_convex
+from ..model.problem import Problem
+from ..model.result import Result, answer
+from ..model.status import DEFAULT_GAP, Status
 
 
 def svm(problem: Problem, *, gap: float = DEFAULT_GAP, **_: Any) -> Result:

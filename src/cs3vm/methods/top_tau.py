@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..convex import first_answer, solve_convex
-from ..problem import Problem
-from ..result import Result, Status
+from ..convex.svm import first_answer, solve_convex
+from ..model.problem import Problem
+from ..model.result import Result
+from ..model.status import Status
 
 
 def top_tau(problem: Problem, **_: Any) -> Result:

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..exceptions import InvalidProblemError, MissingPackageError
-from ._content import Names, content
-from ._several import content_of_classes
+from .content import Names, content
+from .several import content_of_classes
 
 #: What a report needs besides the package itself.
 PACKAGES = ("jinja2", "matplotlib")

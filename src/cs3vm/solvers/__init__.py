@@ -11,8 +11,8 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from ..exceptions import InvalidProblemError, SolverNotInstalledError, UnknownNameError
-from ..norms import NORMS, Norm
-from ..result import Result
+from ..model.norms import NORMS, Norm
+from ..model.result import Result
 
 Solver = Callable[..., Result]
 

@@ -10,20 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from ..bnb._margin import counters
-from ..bnb.crew import Options
-from ..bnb.graph import joint_counters
-from ..bnb.incumbent import Incumbent
-from ..bnb.primal import improve
-from ..bnb.relaxation import Relaxation
-from ..bnb.tree import Tree
-from ..bnb.warm import warm_up
-from ..convex import ConvexSolution, first_answer, solve_convex
+from .._typing import FloatArray
+from ..convex.feasibility import fits
+from ..convex.svm import ConvexSolution, first_answer, solve_convex
+from ..engine.core.margin_set import counters
+from ..engine.core.relaxation import Relaxation
+from ..engine.exact.crew import Options
+from ..engine.exact.incumbent import Incumbent
+from ..engine.exact.pairs import joint_counters
+from ..engine.exact.tree import Tree
+from ..engine.heuristic.local_search import improve
+from ..engine.warm_up import warm_up
 from ..exceptions import InvalidProblemError
-from ..feasibility import fits
-from ..intercept import FloatArray
-from ..problem import Problem
-from ..result import Callback, Result, Status
+from ..model.problem import Problem
+from ..model.result import Result
+from ..model.status import Callback, Status
 
 #: The heuristic before the search gets at most so many seconds, and this share of the time limit.
 HEURISTIC_SECONDS, HEURISTIC_SHARE = 2.0, 0.2
@@ -127,7 +128,7 @@ def _with_proof(
     result: Result, path: str | Path, note: str, gap: float, began: float, time_limit: float
 ) -> Result:
     """Write the proof of an optimal result in the time that is left."""
-    from ..bnb.proof import write_proof
+    from ..engine.exact.proof_writer import write_proof
 
     written = result.is_optimal and write_proof(result, path, note=note, gap=gap, deadline=began + time_limit)
     return replace(result, seconds=perf_counter() - began, extras={**result.extras, "proof": written})

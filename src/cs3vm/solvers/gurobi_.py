@@ -9,12 +9,13 @@ import gurobipy as gp
 import numpy as np
 from gurobipy import GRB
 
-from ..convex import first_answer, solve_convex
+from ..convex.linear_program import epigraph
+from ..convex.svm import first_answer, solve_convex
 from ..exceptions import SolverLicenseError
-from ..linear import epigraph
-from ..problem import Problem
-from ..result import DEFAULT_GAP, Callback, Result, Status, TracePoint
-from ._miqp import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
+from ..model.problem import Problem
+from ..model.result import Result
+from ..model.status import DEFAULT_GAP, Callback, Status, TracePoint
+from .mip import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
 
 #: Gurobi's own tolerance on every constraint, the tightest it takes.
 FEASIBILITY_TOLERANCE = 1e-9

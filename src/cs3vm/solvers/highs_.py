@@ -16,14 +16,15 @@ from highspy import HighsModelStatus
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..convex import first_answer, solve_convex
+from .._typing import FloatArray
+from ..convex.linear_program import Epigraph, epigraph
+from ..convex.svm import first_answer, solve_convex
 from ..exceptions import CS3VMError, InvalidProblemError
-from ..intercept import FloatArray
-from ..linear import Epigraph, epigraph
-from ..norms import parts
-from ..problem import Problem
-from ..result import DEFAULT_GAP, Callback, Result, Status, TracePoint
-from ._miqp import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
+from ..model.norms import parts
+from ..model.problem import Problem
+from ..model.result import Result
+from ..model.status import DEFAULT_GAP, Callback, Status, TracePoint
+from .mip import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
 
 #: HiGHS' own tolerance on constraints and integrality; its default of 1e-6 times a big-M exceeds a margin.
 FEASIBILITY_TOLERANCE = 1e-9

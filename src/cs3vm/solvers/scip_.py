@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pyscipopt import SCIP_EVENTTYPE, Eventhdlr, Model, quicksum
 
-from ..convex import first_answer, solve_convex
-from ..intercept import FloatArray
-from ..norms import parts
-from ..problem import Problem
-from ..result import DEFAULT_GAP, Callback, Result, Status, TracePoint
-from ._miqp import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
+from .._typing import FloatArray
+from ..convex.svm import first_answer, solve_convex
+from ..model.norms import parts
+from ..model.problem import Problem
+from ..model.result import Result
+from ..model.status import DEFAULT_GAP, Callback, Status, TracePoint
+from .mip import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
 
 #: SCIP's own tolerance on every constraint; its default of 1e-6 times a big-M exceeds a margin.
 FEASIBILITY_TOLERANCE = 1e-9

@@ -1,1 +1,0 @@
-"""The exact engine and the heuristic that feeds it."""

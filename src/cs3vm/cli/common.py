@@ -1,0 +1,84 @@
+"""What the commands share: where they print to, and how they are entered."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from ..exceptions import CS3VMError
+from ..model.status import Callback, TracePoint
+
+#: Said in the help of every command that can fail.
+EXIT_CODES = """
+**Exit codes**: 0 done (also if Ctrl-C or the time limit ended the search: the best answer is written);
+1 unexpected failure; 2 bad input, with nothing written; 130 stopped by Ctrl-C before there was an answer.
+"""
+
+_WORDS = "cs3vm.words"
+
+
+class Commands(TyperGroup):
+    """The group of all commands: remembers the words it was called with, and explains our errors."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Keep the words for the report before they are parsed."""
+        ctx.meta[_WORDS] = list(args)
+        return list(super().parse_args(ctx, args))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; one of our own errors becomes a message and exit code 2."""
+        try:
+            return super().invoke(ctx)
+        except CS3VMError as error:
+            typer.secho("Error: ", fg="red", bold=True, err=True, nl=False)
+            typer.echo(str(error), err=True)
+            raise typer.Exit(2) from error
+
+
+class CtrlC:
+    """A callback that makes sure that Ctrl-C ends the search.
+
+    Compiled code may swallow the interrupt; then the next call from the search raises it again.
+    """
+
+    def __init__(self, callback: Callback) -> None:
+        self.callback = callback
+        self.asked = False
+        self._previous: Any = None
+
+    def __enter__(self) -> CtrlC:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
+
+    def _interrupt(self, *_: object) -> None:
+        self.asked = True
+        raise KeyboardInterrupt
+
+    def __call__(self, point: TracePoint) -> None:
+        """Pass the progress on, unless the search is to end."""
+        if self.asked:
+            raise KeyboardInterrupt
+        self.callback(point)
+
+
+def command_line(ctx: typer.Context) -> str:
+    """The command as it was typed, fit to be pasted into a shell."""
+    return shlex.join(["cs3vm", *ctx.meta.get(_WORDS, sys.argv[1:])])
+
+
+def tell(messages: Iterable[str], *, quiet: bool) -> None:
+    """Print notes to standard error."""
+    for message in () if quiet else messages:
+        typer.echo(f"note: {message}", err=True)

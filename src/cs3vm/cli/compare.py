@@ -1,0 +1,170 @@
+"""``cs3vm compare``: several methods on the same table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options as opt
+from .common import CtrlC, tell
+
+if TYPE_CHECKING:
+    from ..model.problem import Problem
+    from ..model.result import Result
+    from .fit import Settings
+
+METHODS = ("svm", "top_tau", "ircm", "wircm", "auto")
+
+
+def compare(
+    table: opt.TableFile,
+    label: opt.Label,
+    positive: opt.Positive = None,
+    n_positive: opt.NPositive = None,
+    positive_rate: opt.PositiveRate = None,
+    total_positive: opt.TotalPositive = None,
+    id_: opt.Id = None,
+    features: opt.Features = None,
+    exclude: opt.Exclude = None,
+    categorical: opt.Categorical = None,
+    impute: opt.ImputeBy = None,
+    methods: Annotated[
+        str, typer.Option(help="Which methods, separated by commas.", rich_help_panel=opt.SEARCH)
+    ] = ",".join(METHODS),
+    solver: opt.Solver = "auto",
+    time_limit: opt.TimeLimit = opt.TIME_LIMIT,
+    standardize: opt.Scaling = opt.Standardize.ZSCORE,
+    C: opt.PriceOfSlack = 1.0,
+    count_penalty: opt.CountPenalty = 1.0,
+    side_margin: opt.SideMargin = 0.0,
+    kernel: opt.Kernel = opt.Kernels.LINEAR,
+    gamma: opt.Gamma = "scale",
+    degree: opt.Degree = 3,
+    coef0: opt.Coef0 = 0.0,
+    components: opt.Components = None,
+    norm: opt.NormOfWeights = opt.Norms.L2,
+    seed: opt.Seed = 0,
+    quiet: opt.Quiet = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Solve the same table by several methods and print them side by side; writes no files.
+
+    The time limit holds for each method. Ctrl-C ends the method that runs and goes on to the next.
+    """
+    from ..methods import get_method
+    from .fit import Settings, search
+    from .inputs import Question, load
+
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    for name in names:
+        get_method(name)
+    settings = Settings(
+        "svm",
+        solver,
+        time_limit,
+        standardize.value,
+        C,
+        count_penalty,
+        side_margin,
+        seed,
+        kernel.value,
+        gamma,
+        degree,
+        coef0,
+        components,
+        norm.value,
+    )
+    settings.check()
+    data = load(
+        Question(
+            table,
+            label,
+            positive,
+            n_positive,
+            positive_rate,
+            total_positive,
+            id_,
+            features or (),
+            exclude or (),
+            categorical or (),
+            impute is not None,
+        )
+    )
+    tell(data.notes, quiet=quiet)
+    svm = search(data, settings, quiet=True).clf.result_
+    rows = [_row(name, result, svm) for name, result in _solve_all(svm, names, settings, quiet or as_json)]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+    else:
+        _print(rows, svm.problem)
+
+
+def _solve_all(
+    svm: Result, names: list[str], settings: Settings, quiet: bool
+) -> Iterator[tuple[str, Result]]:
+    from ..methods.front_door import solve
+    from .progress import ProgressLine
+
+    for name in names:
+        line = ProgressLine(settings.time_limit)
+        stop = CtrlC(line)
+        with stop, nullcontext() if quiet else line:
+            yield (
+                name,
+                svm
+                if name == "svm"
+                else solve(
+                    svm.problem,
+                    name,
+                    solver=settings.solver,
+                    time_limit=settings.time_limit,
+                    random_state=settings.seed,
+                    callback=stop,
+                ),
+            )
+
+
+def _row(name: str, result: Result, svm: Result) -> dict[str, Any]:
+    changed = None if result.z is None or svm.z is None else int((result.z != svm.z).sum())
+    return {
+        "method": name,
+        "count": result.count,
+        "n_positive": result.problem.n_positive,
+        "differ_from_svm": changed,
+        "on_plane": result.on_plane,
+        "objective": result.objective,
+        "lower_bound": result.lower_bound,
+        "gap": result.gap,
+        "status": result.status.value,
+        "seconds": round(result.seconds, 3),
+    }
+
+
+def _print(rows: list[dict[str, Any]], problem: Problem) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False, collapse_padding=True)
+    for name in ("method", "positives", "≠ SVM", "objective", "bound", "gap", "status", "seconds"):
+        shown.add_column(name, justify="left" if name in ("method", "status") else "right", no_wrap=True)
+    for row in rows:
+        shown.add_row(
+            row["method"],
+            f"{row['count']:g}",
+            str(row["differ_from_svm"]),
+            f"{row['objective']:.4f}",
+            f"{row['lower_bound']:.4f}",
+            f"{100 * row['gap']:.1f} %",
+            row["status"],
+            f"{row['seconds']:.2f}",
+        )
+    console = Console()
+    console.print(
+        f"{problem.m} rows without label, {problem.n_positive:g} of them known to be positive", markup=False
+    )
+    console.print(shown)

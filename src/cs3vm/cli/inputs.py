@@ -1,0 +1,252 @@
+"""From the words of a command to data for the classifier, with errors in the words of the command line."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import FloatArray
+from ..exceptions import TableError
+from ..tables.encoding import Encoding, learn_encoding, missing_count
+from ..tables.reading import Table, read_table, suggestion
+from .totals import check_totals
+
+_LOOKS_LIKE_ID = re.compile(r"(^|[_ ])(id|key|nr|no|number|index)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a user wants to know about which table."""
+
+    path: Path
+    label: str
+    positive: str | None = None
+    n_positive: int | None = None
+    positive_rate: float | None = None
+    total_positive: int | None = None
+    id: str | None = None
+    features: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    impute: bool = False
+    totals: dict[str, int] | None = None  #: of several classes
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A table made ready for the classifier."""
+
+    table: Table
+    encoding: Encoding
+    X: FloatArray
+    y: NDArray[Any]  #: the label of each row as text, None where it has none
+    notes: tuple[str, ...]
+
+    @property
+    def labelled(self) -> NDArray[np.bool_]:
+        """Which rows have a label."""
+        return np.array([value is not None for value in self.y.tolist()])
+
+
+@dataclass(frozen=True, eq=False)
+class Data(Rows):
+    """A table with two classes and the total of one of them."""
+
+    positive: str
+    negative: str
+    n_positive: int
+
+    @property
+    def classes(self) -> list[str]:
+        """Both classes, sorted."""
+        return sorted([self.negative, self.positive])
+
+    @property
+    def known(self) -> int:
+        """What the classifier is told about the rows without label."""
+        return self.n_positive
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralData(Rows):
+    """A table with more than two classes and a total for each."""
+
+    totals: dict[str, int]
+    positive: None = None  #: no class is the positive one
+    negative: None = None
+
+    @property
+    def classes(self) -> list[str]:
+        """All classes, sorted."""
+        return sorted(self.totals)
+
+    @property
+    def known(self) -> dict[str, int]:
+        """What the classifier is told about the rows without label."""
+        return self.totals
+
+
+def load(question: Question) -> Data | SeveralData:
+    """Read the table and check everything that can be checked before the search."""
+    _check_totals(question)
+    table = read_table(question.path, _text_columns(question), [question.id] if question.id else [])
+    table.require(question.label, "column for --label:")
+    if question.id is not None:
+        table.require(question.id, "column for --id:")
+    names, notes = _feature_names(table, question)
+    y = _labels(table, question.label)
+    if question.totals is not None:
+        check_totals(table, question.label, y, question.totals)
+    two = None if question.totals is not None and len(question.totals) > 2 else _two(table, question, y)
+    categorical = table.split_names(question.categorical, "--categorical")
+    encoding = learn_encoding(table, names, categorical=categorical, impute=question.impute)
+    gaps = missing_count(table, names) if question.impute else 0
+    if gaps:
+        notes.append(f"{gaps} missing values were filled in by the median or the most frequent value")
+    rows = (table, encoding, encoding.transform(table), y, (*table.notes, *notes))
+    return SeveralData(*rows, dict(question.totals or {})) if two is None else Data(*rows, *two)
+
+
+def _two(table: Table, question: Question, y: NDArray[Any]) -> tuple[str, str, int]:
+    """The positive class, the negative one, and the total of the positive one."""
+    if question.totals is None:
+        positive, negative = _classes(table, question, y)
+        return positive, negative, _total(question, y, positive)
+    names = sorted(question.totals)
+    positive = question.positive or names[-1]
+    if positive not in names:
+        raise TableError(f"--positive is {positive!r}, which has no total" + suggestion(positive, names))
+    return positive, next(name for name in names if name != positive), question.totals[positive]
+
+
+def _text_columns(question: Question) -> list[str]:
+    """Columns to read as text, before the table is there to tell names from lists of names."""
+    declared = [part.strip() for value in question.categorical for part in (value, *value.split(","))]
+    return [question.label, *declared]
+
+
+def _check_totals(question: Question) -> None:
+    given = {
+        "--n-positive": question.n_positive,
+        "--positive-rate": question.positive_rate,
+        "--total-positive": question.total_positive,
+        "--total or --totals": question.totals,
+    }
+    named = [option for option, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise TableError(f"give only one of {' and '.join(named)}: they say the same in different ways")
+    if not named:
+        raise TableError(
+            "the total is missing: give --n-positive (how many of the rows without label are positive), "
+            "--positive-rate (their share) or --total-positive (in the whole table), or --total for each of "
+            "several classes; it is never guessed"
+        )
+    if question.totals is not None and len(question.totals) > 2 and question.positive is not None:
+        raise TableError("--positive names one of two classes, but there are more totals: leave it out")
+
+
+def _feature_names(table: Table, question: Question) -> tuple[list[str], list[str]]:
+    """The columns to learn from, and notes about those that may be there by mistake."""
+    special = [name for name in (question.label, question.id) if name is not None]
+    chosen = table.split_names(question.features, "--features")
+    for name in chosen:
+        if name in special:
+            option = "--label" if name == question.label else "--id"
+            raise TableError(f"column {name!r} is in --features and in {option}: leave it out of one of them")
+    excluded = {*special, *table.split_names(question.exclude, "--exclude")}
+    names = [name for name in (chosen or table.columns) if name not in excluded]
+    suspects = [] if chosen else [name for name in names if _looks_like_id(table, name)]
+    notes = [
+        f"column {name!r} differs in every row: if it identifies the rows, say --id {shlex.quote(name)}, "
+        "so that nothing is learnt from it"
+        for name in suspects
+    ]
+    return names, notes
+
+
+def _looks_like_id(table: Table, name: str) -> bool:
+    """Whether a column differs in every row, and is named like an identifier or counts the rows."""
+    column = table.frame[name]
+    if column.dtype.kind not in "iu" or not column.is_unique:
+        return False
+    return _LOOKS_LIKE_ID.search(name) is not None or column.max() - column.min() == len(column) - 1
+
+
+def _labels(table: Table, label: str) -> NDArray[Any]:
+    """The labels as text, None where the cell is empty."""
+    column = table.frame[label].astype(object)
+    given = column.notna().to_numpy(dtype=bool)
+    y = np.full(len(table), None, dtype=object)
+    y[given] = [str(value).strip() or None for value in column[given]]
+    return y
+
+
+def _classes(table: Table, question: Question, y: NDArray[Any]) -> tuple[str, str]:
+    """The positive and the negative value of the label column."""
+    label = question.label
+    values = sorted({value for value in y.tolist() if value is not None})
+    if not values:
+        raise TableError(
+            f"column {label!r} of {table.path.name} is empty: label at least one row of each class"
+        )
+    if question.positive is not None and question.positive not in values:
+        raise TableError(
+            f"column {label!r} of {table.path.name} has no value {question.positive!r} (--positive)"
+            + suggestion(question.positive, values)
+        )
+    if len(values) > 2:
+        raise _too_many_values(table, label, values, y)
+    if len(values) == 1 and question.positive is None:
+        raise TableError(
+            f"column {label!r} of {table.path.name} has the one value {values[0]!r}. If the total counts it, "
+            f"say --positive {shlex.quote(values[0])}; if not, label some rows of the other class"
+        )
+    positive = question.positive or values[-1]
+    return positive, next((value for value in values if value != positive), f"not {positive}")
+
+
+def _too_many_values(table: Table, label: str, values: list[str], y: NDArray[Any]) -> TableError:
+    counts = {value: int(np.sum(y == value)) for value in values}
+    rare = min(counts, key=lambda value: counts[value])
+    shown = ", ".join(f"{value!r} ({counts[value]} rows)" for value in values[:6])
+    more = ", ..." if len(values) > 6 else ""
+    return TableError(
+        f"column {label!r} of {table.path.name} has {len(values)} different values: {shown}{more}. Two are "
+        "needed, and empty cells where the label is not known; with a total for each class (fit --total) "
+        f"there may be more. The rarest, {rare!r}, is in "
+        f"{table.rows(np.flatnonzero(y == rare))} ({table.convention}): correct, merge or empty those cells"
+    )
+
+
+def _total(question: Question, y: NDArray[Any], positive: str) -> int:
+    """The positives among the rows without label."""
+    unlabelled = int(np.sum(y == None))  # noqa: E711 (element by element)
+    known = int(np.sum(y == positive))
+    if unlabelled == 0:
+        raise TableError(
+            f"every row of {question.path.name} has a label in column {question.label!r}, so there is "
+            "nothing to classify: leave the cells empty whose label is not known"
+        )
+    if question.positive_rate is not None:
+        return int(np.floor(question.positive_rate * unlabelled + 0.5))
+    if question.n_positive is not None:
+        if question.n_positive > unlabelled:
+            raise TableError(
+                f"--n-positive is {question.n_positive}, but only {unlabelled} rows have no label. If it "
+                "counts the whole table, labelled rows included, use --total-positive"
+            )
+        return question.n_positive
+    total = int(question.total_positive or 0)
+    if not known <= total <= known + unlabelled:
+        raise TableError(
+            f"--total-positive is {total}, but {known} rows are labelled {positive!r} and {unlabelled} "
+            f"have no label: the total must be between {known} and {known + unlabelled}"
+        )
+    return total - known

@@ -1,0 +1,74 @@
+"""``cs3vm predict``: classify new rows with a model file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..tables.files import check_outputs
+from . import options as opt
+from .common import tell
+
+if TYPE_CHECKING:
+    from ..tables.model_file import Model
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model file written by cs3vm fit.", show_default=False)],
+    table: opt.TableFile,
+    out: Annotated[
+        Path | None, typer.Option(help="The output. Default: new.predictions.csv beside new.csv.")
+    ] = None,
+    id_: opt.Id = None,
+    allow_unseen: Annotated[
+        bool,
+        typer.Option("--allow-unseen", help="Take a category unknown to the model as none of the known."),
+    ] = False,
+    force: opt.Force = False,
+    quiet: opt.Quiet = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Classify the rows of a table by the side of the plane they lie on; on the plane is positive.
+
+    Of several classes, each with its own plane, the highest score decides.
+
+    The total is not used: it belongs to the rows that were fitted. Their labels are in people.labels.csv.
+    """
+    from ..tables.model_file import load_model
+    from ..tables.reading import read_table, write_csv
+    from .fit import identifiers
+    from .several import class_counts, score_columns
+
+    fitted = load_model(model)
+    out = out or table.with_name(f"{table.stem}.predictions.csv")
+    categories = [column.name for column in fitted.encoding.columns if column.kind == "category"]
+    rows = read_table(table, categories, [id_] if id_ else [])
+    if id_ is not None:
+        rows.require(id_, "column for --id:")
+    scores = fitted.scores(fitted.encoding.transform(rows, allow_unseen=allow_unseen))
+    labels = fitted.labels(scores)
+    check_outputs([out], force=force, inputs=[table, model])
+    tell(rows.notes, quiet=quiet)
+    columns = {"predicted": labels, **score_columns(fitted, scores)}
+    write_csv({**identifiers(rows, id_, ("given", "on_plane", *columns)), **columns}, out)
+    counts = class_counts(labels, fitted.classes or (fitted.positive,))
+    if as_json:
+        typer.echo(json.dumps(_summary(fitted, counts, len(rows), out), ensure_ascii=False))
+    elif not quiet:
+        for name, count in counts.items():
+            typer.echo(f"{count} of {len(rows)} rows are predicted to be {fitted.label}={name}")
+        typer.echo(f"Written: {out}")
+
+
+def _summary(fitted: Model, counts: dict[str, int], n_rows: int, out: Path) -> dict[str, Any]:
+    if fitted.classes:
+        return {"rows": n_rows, "counts": counts, "file": str(out)}
+    return {
+        "rows": n_rows,
+        "positive": fitted.positive,
+        "count": counts[fitted.positive],
+        "file": str(out),
+    }

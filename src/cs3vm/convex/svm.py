@@ -1,0 +1,130 @@
+r"""The convex core: an SVM in which some unlabelled rows are held on a side.
+
+.. math:: \min_{w,b}\ \tfrac12\|w\|^2 + \sum_i C_i\max\{0, 1-y_i(w^\top x_i+b)\}
+          \quad\text{s.t.}\quad \sigma_j(w^\top u_j+b)\ge\varepsilon
+
+With no held row this is P1. Solved by a primal-dual interior-point method whose linear system has only
+d+1 unknowns, or, with ‖w‖₁ or ‖w‖_∞ instead of ½‖w‖², as a linear programme; any multipliers give a lower
+bound that holds in floating point.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import FloatArray
+from ..model.problem import Problem
+from ..model.result import Result, answer
+from ..model.status import Status
+from .feasibility import any_answer
+from .interior_point import InteriorPoint
+from .linear_program import linear_svm
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+class ConvexSolution(NamedTuple):
+    """A plane, its multipliers (labelled rows; held rows, signed by their side) and a valid lower bound."""
+
+    w: FloatArray
+    b: float
+    alpha: FloatArray
+    beta: FloatArray
+    bound: float
+
+
+def solve_convex(problem: Problem, side: NDArray[np.int8] | None = None) -> ConvexSolution:
+    """Solve the SVM with the given sides held (default: the problem's fixed ones).
+
+    Held rows enter lazily: most of them are never active.
+    """
+    side = problem.side if side is None else side
+    core = _interior_point if problem.norm == "l2" else linear_svm
+    held = np.flatnonzero(side)
+    rows = np.zeros(0, dtype=np.intp)
+    for _ in range(30):
+        w, b, alpha, beta = core(problem, rows, side)
+        signed = side[held] * problem.scores(w, b)[held] - problem.side_margin
+        scale = 1.0 + float(np.abs(signed).max(initial=0.0))
+        violated = held[signed < -1e-9 * scale]
+        new = np.setdiff1d(violated, rows, assume_unique=True)
+        if len(new) == 0:
+            break
+        worst_first = np.argsort((side * problem.scores(w, b))[new])
+        rows = np.append(rows, new[worst_first[: 60 + 3 * problem.d]])
+    full_beta = np.zeros(problem.m)
+    full_beta[rows] = side[rows] * beta
+    bound = dual_bound(problem, alpha, full_beta, problem.svm_value(w, b))
+    return ConvexSolution(w, b, alpha, full_beta, bound)
+
+
+def first_answer(problem: Problem, svm: ConvexSolution) -> Result | None:
+    """The better of the SVM's direction and the trivial point; where both fail, a longer normal, or any."""
+    bound = max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
+    found = [answer(problem, w, Status.FEASIBLE, lower_bound=bound) for w in (svm.w, np.zeros(problem.d))]
+    # With a side margin a longer w leaves fewer rows in the strip.
+    for length in 10.0 ** np.arange(1, 9) if found == [None, None] else ():
+        longer = answer(problem, length * svm.w, Status.FEASIBLE, lower_bound=bound)
+        if longer is not None and longer.violation <= 1e-6 * problem.side_margin:
+            return longer
+    if found == [None, None] and problem.side_margin > 0.0:
+        return any_answer(problem)
+    return min((r for r in found if r is not None), key=lambda r: r.objective, default=None)
+
+
+def dual_bound(problem: Problem, alpha: FloatArray, beta: FloatArray, upper: float) -> float:
+    """A lower bound on :meth:`Problem.svm_value` over the held sides, valid in floating point.
+
+    ``alpha`` are multipliers of the labelled rows, ``beta`` those of held rows, signed by their side. With
+    ``v = Σ c x`` the bound ``D = Σα + εΣ|β| - price*(v) - B·|Σ c| - r`` is valid where the value is at most
+    ``upper``: B bounds ``|b|`` there and r the rounding. The smaller of D and ``upper`` is valid everywhere.
+    """
+    alpha = np.clip(alpha, 0.0, problem.C)
+    support = np.flatnonzero(beta)
+    labelled, held = alpha * problem.y, beta[support]
+    v = labelled @ problem.X + held @ problem.U[support]
+    linear = float(alpha.sum()) + problem.side_margin * float(np.abs(held).sum())
+    imbalance = abs(float(labelled.sum() + held.sum()))
+    B = problem.intercept_bound(upper)
+    norms = problem.dual_norms(problem.X), problem.dual_norms(problem.U[support])
+    mass = float(alpha.sum() + np.abs(held).sum())
+    spread = float(alpha @ norms[0] + np.abs(held) @ norms[1])
+    conjugate, slope, size = _conjugate(problem, v, upper)
+    p = (int(np.count_nonzero(alpha)) + len(support) + problem.d + 4) * UNIT_ROUNDOFF
+    rounding = p / (1.0 - p) * (linear + slope * (size + spread) + B * mass)
+    return min(linear - conjugate - B * imbalance - rounding, upper)
+
+
+def _conjugate(problem: Problem, v: FloatArray, upper: float) -> tuple[float, float, float]:
+    """``price*(v) = max v·w - price(w)`` where the price is at most ``upper``, its slope, and ‖v‖*.
+
+    It is ½‖v‖² for ½‖w‖², and for ‖w‖ itself nothing as long as ‖v‖* ≤ 1.
+    """
+    size = float(problem.dual_norms(v[None, :])[0])
+    if problem.norm == "l2":
+        return 0.5 * size * size, size, size
+    longest = problem.reach(upper)
+    return longest * max(0.0, size - 1.0), longest, size
+
+
+def _interior_point(
+    problem: Problem, rows: NDArray[np.intp], side: NDArray[np.int8]
+) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+    points, rotation = _reduce_columns(np.vstack([problem.X, problem.U[rows]]))
+    sigma = np.append(problem.y, side[rows].astype(float))
+    A = np.column_stack([points, np.ones(len(points))]) * sigma[:, None]
+    p = np.append(np.ones(problem.n), np.full(len(rows), problem.side_margin))
+    v, alpha = InteriorPoint(A, p, problem.C).solve()
+    w = v[:-1] if rotation is None else rotation @ v[:-1]
+    return w, float(v[-1]), alpha[: problem.n], alpha[problem.n :]
+
+
+def _reduce_columns(points: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """Rotate into the span of the rows where there are fewer rows than columns: w lies in it."""
+    if points.shape[0] >= points.shape[1]:
+        return points, None
+    rotation, triangle = np.linalg.qr(points.T)
+    return np.ascontiguousarray(triangle.T), rotation

@@ -1,0 +1,1 @@
+"""What the exact search and the heuristic share: arrays, the node solver, safe bounds."""

@@ -1,0 +1,346 @@
+"""The node solver: a parametric active-set method for the SVM with held rows, compiled.
+
+Every row has a signed multiplier cᵢ in [loᵢ, hiᵢ] and a target pᵢ for its score fᵢ = w·zᵢ + b. The dual is
+max Σ pᵢcᵢ - ½‖Σ cᵢzᵢ‖² with Σ cᵢ = 0, its gradient pᵢ - fᵢ. A state is optimal for the rows it knows of;
+a violated row j is pushed: c_j grows in the direction that moves f_j to p_j, the rows of the margin set M
+keep their scores, and the step ends at the first event. Labelled rows are watched during a step, held rows
+enter only when they are violated (as in the method of Goldfarb and Idnani).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._typing import FloatArray, IntArray, SignArray
+from ..jit import inlined, inner, kernel, spliced
+from .arrays import Box, Rows, Scratch, State
+from .margin_set import (
+    FLIPS,
+    PIVOTS,
+    PUSHES,
+    STALE,
+    WORK,
+    WORK_LIMIT,
+    _contract,
+    dot,
+    expand,
+    gamma_floor,
+    prepare,
+    rebuild,
+    row_dot,
+)
+
+DONE, STOPPED, STUCK = 0, 1, 2
+_TARGET, _BOUND, _LEAVE, _ENTER, _NONE = 0, 1, 2, 3, 4
+_REFRESH = 30  # pivots after which the inverse is rebuilt
+
+__all__ = [
+    "DONE",
+    "FLIPS",
+    "PIVOTS",
+    "STALE",
+    "STOPPED",
+    "STUCK",
+    "WORK",
+    "WORK_LIMIT",
+    "_contract",
+    "all_scores",
+    "copy_state",
+    "dot",
+    "load_state",
+    "reset",
+    "set_side",
+    "set_sides",
+    "solve",
+]
+
+
+@spliced
+def score(rows: Rows, st: State, j: int) -> float:
+    """``w·z_j + b``."""
+    return float(st.f[j] if j < rows.n else row_dot(rows.Z, j, st.w) + st.value[0])
+
+
+@spliced
+def _watch(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: float, t: float, push: int):
+    """The first labelled row outside M that reaches its target, if before t."""
+    who = -1 + 0 * j  # a literal would compile the callees once more
+    floor = 1e-12 * rows.size * np.sqrt(dot(tmp.dw, tmp.dw)) + 1e-300
+    ZT, dw, slope, inside, skip = rows.ZT, tmp.dw, tmp.df, st.inside, tmp.skip
+    c, f, p, lo, hi = st.c, st.f, box.p, box.lo, box.hi
+    for i in range(rows.n):
+        slope[i] = db
+    for r in range(dw.shape[0]):
+        factor = s * dw[r]
+        for i in range(rows.n):
+            slope[i] += factor * ZT[r, i]
+    for i in range(rows.n):
+        df = slope[i]
+        if inside[i] or i == j or skip[i] == push:
+            continue
+        g = p[i] - f[i]
+        falls = df < -floor and c[i] <= lo[i] and g <= 1e-9
+        rises = df > floor and c[i] >= hi[i] and g >= -1e-9
+        if (falls or rises) and g / df < t:
+            t, who = max(0.0, g / df), i
+    tmp.counter[WORK] += rows.n * rows.Z.shape[1]
+    return t, who
+
+
+@spliced
+def _shift_intercept(rows: Rows, box: Box, st: State, j: int, s: float, g: float) -> int:
+    """With M empty only b can move: until j is on target or a labelled row is; return which."""
+    t, who = s * g, j
+    for i in range(rows.n):
+        if i != j:
+            ahead = s * (box.p[i] - st.f[i])
+            watched = st.c[i] >= box.hi[i] if s > 0 else st.c[i] <= box.lo[i]
+            if watched and -1e-9 <= ahead < t:
+                t, who = max(0.0, ahead), i
+    st.value[0] += s * t
+    for i in range(rows.n):
+        st.f[i] += s * t
+    return who
+
+
+@spliced
+def _step(rows: Rows, st: State, tmp: Scratch, j: int, s: float, t: float) -> None:
+    for a in range(st.count[0]):
+        st.c[st.members[a]] += t * s * tmp.beta[a + 1]
+    st.c[j] += s * t
+    w, dw = st.w, tmp.dw
+    for r in range(w.shape[0]):
+        w[r] += s * t * dw[r]
+    st.value[0] += t * s * tmp.beta[0]
+    f, df, inside = st.f, tmp.df, st.inside
+    for i in range(rows.n):
+        if not inside[i]:
+            f[i] += t * df[i]
+    if j < rows.n:
+        f[j] = row_dot(rows.Z, j, w) + st.value[0]
+
+
+@spliced
+def _leaving(box: Box, st: State, tmp: Scratch, s: float, t: float) -> tuple[float, int]:
+    """The first member of M whose multiplier reaches a bound, if before t."""
+    who = -1 + 0 * st.count[0]
+    members, beta, c, lo, hi = st.members, tmp.beta, st.c, box.lo, box.hi
+    for a in range(st.count[0]):
+        i = members[a]
+        dc = s * beta[a + 1]
+        if dc > 1e-14 and hi[i] - c[i] < t * dc:
+            t, who = max(0.0, (hi[i] - c[i]) / dc), a
+        elif dc < -1e-14 and lo[i] - c[i] > t * dc:
+            t, who = max(0.0, (lo[i] - c[i]) / dc), a
+    return t, who
+
+
+@spliced
+def _leave(rows: Rows, box: Box, st: State, tmp: Scratch, a: int, s: float) -> None:
+    """The multiplier of the a-th member of M has reached a bound."""
+    i = st.members[a]
+    st.c[i] = box.hi[i] if s * tmp.beta[a + 1] > 0.0 else box.lo[i]
+    if i < rows.n:
+        st.f[i] = box.p[i]
+    _contract(st, a)
+
+
+@inlined
+def all_scores(ZT: FloatArray, n: int, w: FloatArray, b: float, scores: FloatArray) -> None:
+    """Scores of all unlabelled rows, which come after the first n."""
+    for j in range(scores.shape[0]):
+        scores[j] = b
+    for r in range(w.shape[0]):
+        factor = w[r]
+        for j in range(scores.shape[0]):
+            scores[j] += factor * ZT[r, n + j]
+
+
+@spliced
+def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held: int) -> int:
+    """The most violated row, or -1."""
+    # violations of a target up to this are rounding
+    worst, who = max(1e-10, 1e-13 * rows.size * np.sqrt(dot(st.w, st.w))), -1
+    Z, w, b, inside = rows.Z, st.w, st.value[0], st.inside
+    c, f, p, lo, hi = st.c, st.f, box.p, box.lo, box.hi
+    for i in range(rows.n):
+        if not inside[i]:
+            g = p[i] - f[i]
+            if (g > worst and c[i] < hi[i]) or (-g > worst and c[i] > lo[i]):
+                worst, who = abs(g), i
+    together = 4 * n_held > tmp.scores.shape[0]
+    if together:
+        all_scores(rows.ZT, rows.n, w, b, tmp.scores)
+    for a in range(n_held):
+        i = held[a]
+        if not inside[i]:
+            g = p[i] - (tmp.scores[i - rows.n] if together else row_dot(Z, i, w) + b)
+            if (g > worst and hi[i] > 0.0) or (-g > worst and lo[i] < 0.0):
+                worst, who = abs(g), i
+    tmp.counter[WORK] += rows.n + n_held * rows.Z.shape[1]
+    return who
+
+
+@kernel
+def solve(
+    rows: Rows,
+    box: Box,
+    st: State,
+    tmp: Scratch,
+    held,
+    n_held: int,
+    stop: float,
+    max_pivots: int,
+    pausable: bool,
+    first: int,
+) -> int:
+    """Push violated rows, ``first`` before the others if not -1, until the dual value reaches ``stop``.
+
+    To push row j is to raise its multiplier until its score is on target; each pass of the loop is a pivot.
+    """
+    limit = tmp.counter[PIVOTS] + max_pivots
+    if first >= 0:
+        st.count[2] = first + 1  # its multiplier counts if all is rebuilt before its push
+    j = row = -1  # the row that is pushed; what may join M: it, or a labelled row that came on target first
+    s = 0.0  # the direction of the push
+    while True:
+        if row == j and st.count[1] > _REFRESH:
+            rebuild(rows, box, st, tmp)
+        if j < 0:
+            late = pausable and tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]
+            if late or tmp.counter[PIVOTS] >= limit:
+                return STUCK
+            j = row = first if first >= 0 else _worst(rows, box, st, tmp, held, n_held)
+            if j < 0:
+                return DONE
+            first, s = -1, 0.0
+            st.count[2] = j + 1  # until it is done, c_j counts although j is not in M
+            tmp.counter[PUSHES] += 1
+        number, joins, done = tmp.counter[PUSHES], -1, False
+        gamma = prepare(rows.Z, st.R, st.members, st.count[0], tmp.u, tmp.beta, tmp.dw, row)
+        independent = gamma > gamma_floor(rows) or st.count[0] == 0
+        g = box.p[j] - score(rows, st, j)
+        if s == 0.0:
+            s = 1.0 if g > 0.0 else -1.0
+        gain = s * g
+        if row != j:
+            if independent:
+                st.f[row] = box.p[row]
+                joins = row
+            else:
+                tmp.skip[row] = number
+            row = j
+        elif gain <= 0.0:  # on target without a step: it belongs to M if its multiplier is inside
+            if independent and box.lo[j] < st.c[j] < box.hi[j] and not st.inside[j]:
+                joins = j
+            done = True
+        elif tmp.counter[PIVOTS] >= limit:
+            return STUCK
+        else:
+            st.count[1] += 1
+            tmp.counter[PIVOTS] += 1
+            if st.count[0] == 0:
+                joins = _shift_intercept(rows, box, st, j, s, g)
+                done = joins == j
+            else:
+                t, kind = (gain / gamma, _TARGET) if independent else (np.inf, _NONE)
+                room = box.hi[j] - st.c[j] if s > 0.0 else st.c[j] - box.lo[j]
+                if room < t:
+                    t, kind = room, _BOUND
+                t, leaver = _leaving(box, st, tmp, s, t)
+                t, enterer = _watch(rows, box, st, tmp, j, s, s * tmp.beta[0], t, number)
+                kind = _ENTER if enterer >= 0 else (_LEAVE if leaver >= 0 else kind)
+                if kind == _NONE:  # the dual is unbounded: follow the ray as far as it is needed
+                    t = (2.0 * abs(stop - st.value[1]) + 1.0) / gain
+                _step(rows, st, tmp, j, s, t)
+                st.value[1] += t * gain - 0.5 * gamma * t * t
+                if kind == _NONE or st.value[1] >= stop:
+                    return STOPPED
+                if kind == _TARGET:
+                    joins, done = j, True
+                elif kind == _BOUND:
+                    st.c[j] = box.hi[j] if s > 0.0 else box.lo[j]
+                    done = True
+                elif kind == _LEAVE:
+                    _leave(rows, box, st, tmp, leaver, s)
+                else:
+                    row = enterer
+        if joins >= 0:
+            expand(rows.Z, st, tmp.beta, joins, gamma)
+        if done:
+            st.count[2] = 0
+            j = row = -1
+
+
+@inlined
+def _clear(st: State) -> None:
+    for a in range(st.count[0]):
+        i = st.members[a]
+        st.inside[i] = 0
+        st.c[i] = 0.0
+    if st.count[2] > 0:
+        st.c[st.count[2] - 1] = 0.0
+
+
+@kernel
+def reset(st: State) -> None:
+    """Back to no multipliers and an empty margin set."""
+    _clear(st)
+    for i in range(st.f.shape[0]):
+        st.c[i] = st.f[i] = 0.0
+    for r in range(st.w.shape[0]):
+        st.w[r] = 0.0
+    for x in range(3):
+        st.count[x] = 0
+    for x in range(2):
+        st.value[x] = 0.0
+
+
+@kernel
+def copy_state(source: State, target: State) -> None:
+    """Copy without touching the zeros of the unlabelled rows."""
+    _clear(target)
+    n, q = source.f.shape[0], source.count[0]
+    tc, tf, sc, sf, tR, sR = target.c, target.f, source.c, source.f, target.R, source.R
+    for i in range(n):
+        tc[i] = sc[i]
+        tf[i] = sf[i]
+    for a in range(q):
+        i = source.members[a]
+        target.members[a] = i
+        target.inside[i] = 1
+        target.c[i] = source.c[i]
+    for x in range(q + 1):
+        for y in range(q + 1):
+            tR[x, y] = sR[x, y]
+    for x in range(source.w.shape[0]):
+        target.w[x] = source.w[x]
+    for x in range(2):
+        target.value[x] = source.value[x]
+    for x in range(3):
+        target.count[x] = source.count[x]
+
+
+def load_state(st: State, labelled: FloatArray, members: IntArray, values: FloatArray, b: float) -> None:
+    """Start from stored multipliers: of the labelled rows, and of the members of M; the rest comes later."""
+    reset(st)
+    st.c[: len(labelled)] = labelled
+    st.c[members] = values
+    st.members[: len(members)] = members
+    st.count[:2] = len(members), STALE
+    st.value[0] = b
+
+
+@inner
+def set_side(box: Box, j: int, side: int) -> None:
+    """Hold the unlabelled row with index j among all rows on a side, or release it (0)."""
+    box.p[j] = side * box.strip[j]
+    box.hi[j] = np.inf if side > 0 else 0.0
+    box.lo[j] = -np.inf if side < 0 else 0.0
+
+
+def set_sides(box: Box, j: IntArray | int, side: SignArray | IntArray | int) -> None:
+    """The same for many rows, or one, outside kernels."""
+    box.p[j] = side * box.strip[j]
+    box.hi[j] = np.where(side > 0, np.inf, 0.0)
+    box.lo[j] = np.where(side < 0, -np.inf, 0.0)

@@ -1,0 +1,175 @@
+"""From a problem to the arrays of the kernels: rotation, perturbation, limits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._typing import FloatArray, IntArray, SignArray
+from ...convex.svm import ConvexSolution, dual_bound
+from ...model.problem import Problem
+from .active_set import DONE, STALE, WORK_LIMIT, copy_state, reset, set_sides, solve
+from .arrays import Box, Limits, NodeArrays, Rows, Scratch, new_state
+
+#: Right-hand sides are relaxed by up to this much (labelled, unlabelled rows): still a relaxation.
+PERTURBATION = (1e-8, 1e-9)
+#: From this many labelled rows on the root starts from the interior-point solution.
+WARM_START_ROWS = 150
+
+
+class Relaxation:
+    """The arrays of one search, and the map between rotated and original coordinates."""
+
+    def __init__(self, problem: Problem, random_state: int = 0) -> None:
+        self.problem = problem
+        rng = np.random.default_rng(random_state)
+        n, m = problem.n, problem.m
+        X = np.ascontiguousarray(np.vstack([problem.X, problem.U]))
+        self.centre = X.mean(axis=0)
+        Z, self.axes = _rotate(X - self.centre)
+        relax = rng.uniform(0.5, 1.0, n + m) * np.repeat(PERTURBATION, (n, m))
+        squares = np.einsum("ij,ij->i", X, X)
+        lengths = np.einsum("ij,ij->i", Z, Z)
+        size = float(np.sqrt(lengths.max(initial=0.0)))
+        # norms are rounded up so that the rounding bound stays one
+        norm = np.sqrt(squares) * (1.0 + 1e-12)
+        self.rows = Rows(
+            n,
+            Z,
+            np.ascontiguousarray(Z.T),
+            X,
+            norm,
+            np.array(problem.weights),
+            size,
+            problem.side_margin,
+        )
+        self.relax = relax
+        self.box = self._box(relax)
+        rank = Z.shape[1]
+        self.base, self.spare = new_state(n, n + m, rank), new_state(n, n + m, rank)
+        self.tmp = Scratch(
+            np.zeros(rank + 5),
+            np.zeros(rank + 5),
+            np.zeros(rank),
+            np.zeros(n),
+            np.zeros(problem.d),
+            np.zeros(m),
+            np.zeros(n, dtype=np.int64),
+            np.zeros(7, dtype=np.int64),
+        )
+        self.tmp.counter[WORK_LIMIT] = np.iinfo(np.int64).max
+        self.node = _node_arrays(m, rank)
+
+    def _box(self, relax: FloatArray) -> Box:
+        problem = self.problem
+        n, m = problem.n, problem.m
+        lo = np.append(np.where(problem.y < 0, -problem.C, 0.0), np.zeros(m))
+        hi = np.append(np.where(problem.y > 0, problem.C, 0.0), np.zeros(m))
+        p = np.append(problem.y * (1.0 - relax[:n]), np.zeros(m))
+        return Box(lo, hi, p, problem.side_margin - relax)
+
+    def limits(self, cutoff: float, level: float) -> Limits:
+        """What the kernels need to know about the incumbent; a change of it needs a new one."""
+        problem = self.problem
+        sums = np.append(problem.weights, problem.n_positive)
+        exact = np.all(sums == np.round(sums)) and problem.total_weight < 2**52
+        slack = 0.0 if exact else 2.0**-52 * (problem.m + 2) * problem.total_weight
+        return Limits(
+            cutoff,
+            level,
+            problem.intercept_bound(level) * (1.0 + 1e-9),
+            problem.count_penalty,
+            problem.n_positive,
+            problem.total_weight,
+            slack,
+        )
+
+    def warm_start(self, svm: ConvexSolution) -> tuple[FloatArray, IntArray, FloatArray, float]:
+        """Multipliers and margin set near a given solution; none where the labelled rows are few."""
+        problem, n = self.problem, self.problem.n
+        if n < WARM_START_ROWS:
+            return np.zeros(n), np.zeros(0, dtype=np.int64), np.zeros(0), 0.0
+        alpha = np.clip(svm.alpha, 0.0, problem.C)
+        room = np.minimum(alpha, problem.C - alpha) / problem.C
+        alpha = np.where(room > 1e-6, alpha, np.where(alpha > 0.5 * problem.C, problem.C, 0.0))
+        c = np.append(problem.y * alpha, svm.beta)
+        inside = np.append(room, np.abs(svm.beta))
+        order = np.argsort(-inside)[: self.rows.Z.shape[1] + 1]
+        members = order[inside[order] > 1e-6].astype(np.int64)
+        return c[:n].copy(), members, c[members], float(svm.b + svm.w @ self.centre)
+
+    def cold_bound(self, side: SignArray, level: float, factor: float) -> float:
+        """Bound the SVM value for these sides from scratch, with a perturbation scaled by ``factor``."""
+        problem, n = self.problem, self.problem.n
+        rng = np.random.default_rng(int(1000 * factor))
+        relax = self.relax * factor * rng.uniform(0.1, 1.0, len(self.relax))
+        rows, box = self.rows, self._box(relax)
+        held = n + np.flatnonzero(side)
+        set_sides(box, held, side[held - n])
+        reset(self.spare)
+        solve(rows, box, self.spare, self.tmp, held, len(held), level, 5000, False, -1)
+        c = self.spare.c
+        beta = np.where(side > 0, np.maximum(c[n:], 0.0), np.where(side < 0, np.minimum(c[n:], 0.0), 0.0))
+        return dual_bound(problem, problem.y * c[:n], beta, level)
+
+    def exact_plane(self, z: SignArray) -> tuple[FloatArray, float] | None:
+        """The best plane for these sides, unperturbed, from the node's multipliers; None if stuck."""
+        rows, box = self.rows, self._box(np.zeros_like(self.relax))
+        n, m = self.problem.n, self.problem.m
+        held = np.arange(n, n + m)
+        set_sides(box, held, np.where(z > 0, 1, -1))
+        state = self.spare
+        copy_state(self.base, state)
+        for _ in range(2):  # the second time only to correct what has drifted
+            state.count[1] = STALE
+            if solve(rows, box, state, self.tmp, held, m, np.inf, 2000, False, -1) != DONE:
+                return None
+        w = state.c @ rows.X
+        members = state.members[: state.count[0]]
+        if len(members) == 0:
+            return w, float(state.value[0] - w @ self.centre)
+        return w, float(np.mean(box.p[members] - rows.X[members] @ w))
+
+    def original(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
+        """A plane of the rotated rows in the user's coordinates."""
+        plane = self.axes @ w
+        return plane, float(b - plane @ self.centre)
+
+
+def unbeatable_level(problem: Problem) -> float:
+    """A value that stands for "no point is known": far above that of any sensible point."""
+    worst = 2.0 * float(problem.C.sum()) + problem.count_penalty * problem.total_weight
+    return 1e6 * (1.0 + worst)
+
+
+def _rotate(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Coordinates of centred rows in the span of their differences, and the axes of that span."""
+    if X.shape[1] == 0:
+        return np.zeros((len(X), 1)), np.zeros((0, 1))
+    _, values, rows = np.linalg.svd(X, full_matrices=False)
+    axes = rows[values > 1e-12 * max(float(values[0]), 1e-300)].T
+    if axes.shape[1] == 0:
+        axes = np.zeros((X.shape[1], 1))
+    axes = np.ascontiguousarray(axes)
+    return np.ascontiguousarray(X @ axes), axes
+
+
+def _node_arrays(m: int, rank: int) -> NodeArrays:
+    return NodeArrays(
+        np.zeros(m, dtype=np.int8),
+        np.zeros((2, m)),
+        np.zeros(m, dtype=np.int8),
+        np.zeros((m, rank + 1)),
+        np.full(m, -1, dtype=np.int64),
+        np.zeros(m, dtype=np.int64),
+        np.zeros(m),
+        np.zeros(m),
+        np.zeros(m),
+        np.zeros(m, dtype=np.int64),
+        np.zeros(m, dtype=np.int64),
+        np.zeros(m, dtype=np.int64),
+        np.zeros(m),
+        np.zeros(m, dtype=np.int64),
+        np.zeros(m, dtype=np.int64),
+        np.zeros(8),
+        np.zeros(7, dtype=np.int64),
+    )

@@ -1,0 +1,1 @@
+"""The exact search: a tree of sides, with bounds that are theorems."""

@@ -1,0 +1,229 @@
+"""Flip values: the relaxation with one more row forced to the other side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._typing import FloatArray, IntArray, SignArray
+from ..core.active_set import (
+    DONE,
+    FLIPS,
+    WORK,
+    WORK_LIMIT,
+    all_scores,
+    copy_state,
+    set_side,
+    set_sides,
+    solve,
+)
+from ..core.arrays import (
+    D_MIN,
+    EXCESS,
+    FRESH,
+    GROUP_SIGN,
+    N_HELD,
+    N_NEW,
+    OBJ,
+    Box,
+    Limits,
+    NodeArrays,
+    Rows,
+    Scratch,
+    State,
+)
+from ..core.bounds import safe_bound, sort_together
+from ..jit import inlined, inner, kernel, spliced
+
+_MAX_PIVOTS = 400
+_REFRESH = 12  # flips after which the threshold is computed anew
+
+
+@spliced
+def drop_outdated(rows: Rows, box: Box, node: NodeArrays, tmp: Scratch) -> None:
+    """Forget the flip solutions that violate a side set since; the others are still optimal."""
+    rank = rows.Z.shape[1]
+    Z, plane, side, have, new = rows.Z, node.plane, node.side, node.have, node.new
+    for j in range(side.shape[0]):
+        if have[j] == 0 or side[j] != 0:
+            continue
+        for a in range(node.info[N_NEW]):
+            t = new[a]
+            f = plane[j, rank]
+            for x in range(rank):
+                f += plane[j, x] * Z[rows.n + t, x]
+            if side[t] * f < rows.margin - 2e-9 * (1.0 + abs(f)):
+                have[j] = 0
+                break
+        tmp.counter[WORK] += rank
+    node.info[N_NEW] = 0
+
+
+@inner
+def candidates(node: NodeArrays, direction: int) -> int:
+    """List the free rows on the side ``direction``, cheapest flip first; return their number."""
+    row = 0 if direction > 0 else 1
+    floor = node.out[OBJ]
+    side, score, order, v, V = node.side, node.score, node.order, node.v, node.V
+    n = 0 * direction  # a literal would compile the callee once more
+    for j in range(side.shape[0]):
+        if side[j] == 0 and (score[j] > 0.0) == (direction > 0):
+            order[n] = j
+            v[n] = max(floor, V[row, j])
+            n += 1
+    sort_together(v, order, n)
+    return n
+
+
+@inlined
+def _threshold(
+    weight: FloatArray, order: IntArray, v: FloatArray, n: int, out: FloatArray, penalty: float
+) -> float:
+    """The flip value that decides the order-statistic bound of the first n candidates."""
+    obj, k, d_min = out[OBJ], out[EXCESS], out[D_MIN]
+    best, value, gone = penalty * k + obj, obj, 0.0
+    for a in range(n):
+        gone += weight[order[a]]
+        h = v[a] + penalty * max(d_min, k - gone)
+        if h < best:
+            best, value = h, v[a]
+    return float(value)
+
+
+@spliced
+def flip_all(
+    rows: Rows,
+    box: Box,
+    base: State,
+    st: State,
+    tmp: Scratch,
+    node: NodeArrays,
+    lim: Limits,
+    direction: int,
+    stop: float,
+) -> bool:
+    """Evaluate the free rows on the side ``direction`` for the other side, where it can matter.
+
+    The most expensive come first. A row that is over in the solution of another, cheap one is not evaluated
+    if that one lies below the value that decides the bound: its own value could not change the bound.
+    Return False if the work limit came first; what has been evaluated is kept.
+    """
+    row = 0 if direction > 0 else 1
+    rank, pivots = st.w.shape[0], _MAX_PIVOTS + 0 * rows.n
+    n = candidates(node, direction)
+    threshold, since = 0.0, _REFRESH
+    todo = node.todo
+    for a in range(n):
+        todo[a] = node.order[a]
+    for a in range(n - 1, -1, -1):
+        j = todo[a]
+        if node.have[j] == -direction or node.V[row, j] >= stop:
+            continue
+        if since == _REFRESH:
+            since = 0
+            n_left = candidates(node, direction)
+            threshold = _threshold(rows.weight, node.order, node.v, n_left, node.out, lim.penalty)
+        other = node.witness[j]
+        if other >= 0 and node.have[other] == -direction and node.V[row, other] <= threshold:
+            continue
+        if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]:
+            return False
+        i = rows.n + j
+        copy_state(base, st)
+        set_side(box, i, -direction)
+        outcome = solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, pivots, rows.n < 0, i)
+        for x in range(rank):
+            node.plane[j, x] = st.w[x]
+        node.plane[j, rank] = st.value[0]
+        node.have[j] = -direction
+        tmp.counter[FLIPS] += 1
+        value = node.V[row, j] = max(node.V[row, j], safe_bound(rows, box, st, tmp.wx, lim))
+        set_side(box, i, 0 * rows.n)
+        if outcome == DONE and value < stop:
+            _testify(rows.Z, node.plane, node.witness, node.have, node.V, todo, a, j, row)
+            tmp.counter[WORK] += a * rows.Z.shape[1]
+        since += 1
+    return True
+
+
+@inlined
+def _testify(
+    Z: FloatArray,
+    plane: FloatArray,
+    witness: IntArray,
+    have: SignArray,
+    V: FloatArray,
+    todo: IntArray,
+    n: int,
+    j: int,
+    row: int,
+) -> None:
+    """Note for the first n rows of the list which of them are over in the solution of row j."""
+    rank, n_labelled = Z.shape[1], Z.shape[0] - have.shape[0]
+    side = have[j]
+    for a in range(n):
+        i = todo[a]
+        other = witness[i]
+        if other >= 0 and have[other] == side and V[row, other] <= V[row, j]:
+            continue
+        f = plane[j, rank]
+        for x in range(rank):
+            f += plane[j, x] * Z[n_labelled + i, x]
+        if side * f > 0.0:
+            witness[i] = j
+
+
+@spliced
+def update_scores(rows: Rows, st: State, node: NodeArrays, tmp: Scratch) -> None:
+    """Scores of the unlabelled rows at the node's solution."""
+    all_scores(rows.ZT, rows.n, st.w, st.value[0], node.score)
+    tmp.counter[WORK] += node.side.shape[0] * st.w.shape[0]
+
+
+@kernel
+def hold(box: Box, node: NodeArrays, j: int, side: int) -> None:
+    """Fix the side of the unlabelled row j in this node."""
+    i = box.p.shape[0] - node.side.shape[0] + j
+    node.side[j] = side
+    set_side(box, i, side)
+    node.held[node.info[N_HELD]] = i
+    node.info[N_HELD] += 1
+    node.new[node.info[N_NEW]] = j
+    node.info[N_NEW] += 1
+
+
+def load_node(box: Box, node: NodeArrays, sides: SignArray, group: IntArray, group_sign: int) -> None:
+    """Start a node from stored sides and groups; no flip solution is known."""
+    n, m = len(box.p) - len(sides), len(sides)
+    held = n + np.flatnonzero(sides)
+    node.side[:] = sides
+    node.group[:] = group
+    node.have[:] = 0
+    node.witness[:] = -1
+    node.held[: len(held)] = held
+    node.info[:] = 0
+    node.info[[N_HELD, FRESH, GROUP_SIGN]] = len(held), 1, group_sign
+    set_sides(box, np.arange(n, n + m), sides)
+
+
+@inlined
+def held_weight(weight: FloatArray, side: SignArray) -> tuple[float, float]:
+    """Weights of the rows held positive and negative."""
+    positive = negative = 0.0
+    for j in range(side.shape[0]):
+        if side[j] > 0:
+            positive += weight[j]
+        elif side[j] < 0:
+            negative += weight[j]
+    return positive, negative
+
+
+@inlined
+def nearest_in_strip(margin: float, side: SignArray, score: FloatArray) -> int:
+    """With ε > 0: the free row deepest inside the forbidden strip, or -1."""
+    who, depth = -1, 0.0
+    for j in range(side.shape[0]):
+        if side[j] == 0:
+            inside = margin - abs(score[j])
+            if inside > depth + 4e-9 * (1.0 + abs(score[j])):
+                who, depth = j, inside
+    return who

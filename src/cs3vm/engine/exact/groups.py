@@ -1,0 +1,244 @@
+"""The group bound: rows that cannot all flip, packed into disjoint groups.
+
+If forcing every row of a group over costs at least L, a point with a smaller SVM value leaves one of them
+where it is. So disjoint groups mean as many rows that stay, and what these weigh beyond the room that the
+count leaves is miscount, at C₂ each. Points with a value below L but not below L' = cutoff - C₂·miscount are
+thus no better than the cutoff; below L' groups are smaller, hence there are more of them, and so on down to
+the relaxed value. The order statistic is the case of groups of one row. A group of a node is one in all its
+descendants.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._typing import FloatArray, IntArray, SignArray
+from ..core.active_set import DONE, WORK, all_scores, copy_state, set_side, solve
+from ..core.arrays import (
+    BOUND,
+    D_MIN,
+    FRESH,
+    GROUP_SIGN,
+    GROUP_SIZE,
+    N_HELD,
+    OBJ,
+    ROOM,
+    SIGN,
+    Box,
+    Limits,
+    NodeArrays,
+    Rows,
+    Scratch,
+    State,
+)
+from ..core.bounds import safe_bound
+from ..core.margin_set import GROUP_CLOSED, GROUP_TESTS
+from ..jit import inner, spliced
+from .flips import candidates, held_weight
+
+_MAX_PIVOTS = 400
+_EXTEND, _ANEW, _LOWER = 0, 1, 2  # the parent's groups and more; all formed anew; groups for a lower level
+_LARGE = 1.4  # at a lower level, groups larger than this multiple of the average are formed anew
+_PROMISING = 0.8  # all groups are formed anew where their usual size, so much reduced, would suffice
+_FEW_DIMENSIONS = 10
+_MAX_ROWS = 3000  # with more, one test takes seconds
+
+
+@spliced
+def tighten_by_groups(
+    rows: Rows, box: Box, base: State, st: State, tmp: Scratch, node: NodeArrays, lim: Limits
+) -> None:
+    """Close the node where groups show that it has no point below the cutoff."""
+    positive, negative = held_weight(rows.weight, node.side)
+    direction = node.info[SIGN]
+    room = lim.target - positive if direction > 0 else lim.total - lim.target - negative
+    node.out[ROOM] = room + 2.0 * lim.slack  # two sums of weights are compared
+    if node.info[GROUP_SIGN] != direction:
+        _fill(node.group, 0 * direction)
+        node.info[GROUP_SIGN] = direction
+    n = candidates(node, direction)
+    available = 0.0
+    for a in range(n):
+        available += rows.weight[node.order[a]]
+    if available < 2.0 * room or node.side.shape[0] > _MAX_ROWS:  # every group has two rows at least
+        return
+    tmp.counter[GROUP_TESTS] += 1
+    level = lim.cutoff - lim.penalty * node.out[D_MIN]
+    weight = _keep_groups(rows.weight, node.side, node.group, node.v, direction)
+    _copy(node.group, node.mark)
+    phase, extended = _EXTEND, 0.0
+    while level > node.out[OBJ]:
+        weight = _pack(rows, box, base, st, tmp, node, lim, weight, level)
+        if phase == _EXTEND:
+            _copy(node.mark, node.group)
+            promising = available > _PROMISING * node.out[GROUP_SIZE] * room
+            if node.info[FRESH] > 0 and weight <= room and promising:
+                phase, extended, weight = _ANEW, weight, 0.0
+                _fill(node.mark, 0 * direction)
+                continue
+        elif phase == _ANEW:
+            if weight > extended:
+                _copy(node.mark, node.group)
+            else:
+                _copy(node.group, node.mark)
+                weight = extended
+        phase = _LOWER
+        miscount = max(weight - node.out[ROOM], node.out[D_MIN])
+        reached = lim.cutoff - lim.penalty * miscount
+        if reached >= level:
+            break
+        level = reached
+        weight = _dissolve_large(rows.weight, node.side, node.mark, node.suffix, node.v)
+    node.info[FRESH] = 0
+    if level <= node.out[OBJ]:
+        tmp.counter[GROUP_CLOSED] += 1
+        node.out[BOUND] = lim.cutoff
+
+
+@spliced
+def _pack(
+    rows: Rows,
+    box: Box,
+    base: State,
+    st: State,
+    tmp: Scratch,
+    node: NodeArrays,
+    lim: Limits,
+    weight: float,
+    level: float,
+) -> float:
+    """Form more groups for this level until none is found or they cannot suffice; return their weight."""
+    group, side, held, n_held = node.mark, node.side, node.held, node.info[N_HELD]
+    direction = node.info[SIGN]
+    last, free, left, used = 0, 0, 0.0, 0
+    for j in range(group.shape[0]):
+        last = max(last, group[j])
+        if side[j] == 0 and group[j] == 0:
+            set_side(box, rows.n + j, -direction)
+            held[n_held + free] = rows.n + j
+            free += 1
+            left += rows.weight[j]
+    start, size = last, 2.0
+    while weight + left / size > node.out[ROOM]:
+        copy_state(base, st)
+        _flip_some(rows, box, st, tmp, node, free, level)
+        if safe_bound(rows, box, st, tmp.wx, lim) < level:
+            break
+        last += 1
+        least, remain = np.inf, 0
+        for a in range(n_held, n_held + free):
+            i = held[a]
+            if st.c[i] != 0.0:  # the bound needs it
+                group[i - rows.n] = last
+                least = min(least, rows.weight[i - rows.n])
+                left -= rows.weight[i - rows.n]
+                set_side(box, i, 0 * rows.n)
+            else:
+                held[n_held + remain] = i
+                remain += 1
+        if remain == free:  # the node itself costs so much
+            weight = np.inf
+            break
+        used += free - remain
+        free = remain
+        weight += least
+        size = max(2.0, used / (last - start))
+    for a in range(n_held, n_held + free):
+        set_side(box, held[a], 0 * rows.n)
+    if last > start + 3:
+        node.out[GROUP_SIZE] = 0.9 * node.out[GROUP_SIZE] + 0.1 * size
+    return weight
+
+
+@spliced
+def _flip_some(
+    rows: Rows, box: Box, st: State, tmp: Scratch, node: NodeArrays, free: int, level: float
+) -> None:
+    """Force free rows over, the most expensive flip first, then what violates most, until it costs ``level``.
+
+    In few dimensions each choice pays to be made at the optimum for the previous ones: smaller groups.
+    """
+    held, n_held, n = node.held, node.info[N_HELD], rows.n
+    direction = node.info[SIGN]
+    flips = node.V[0 if direction > 0 else 1]
+    chosen, largest = -1, 0.0
+    for a in range(n_held, n_held + free):
+        j = held[a] - n
+        if flips[j] > largest and direction * node.score[j] > 0.0:
+            chosen, largest = a, flips[j]
+    members = 0
+    while chosen >= 0:
+        i = held[chosen]
+        held[chosen] = held[n_held + members]
+        held[n_held + members] = i
+        members += 1
+        together = free if st.w.shape[0] > _FEW_DIMENSIONS else members
+        outcome = solve(rows, box, st, tmp, held, n_held + together, level, _MAX_PIVOTS + 0 * n, n < 0, i)
+        if outcome != DONE or together == free:
+            return
+        all_scores(rows.ZT, n, st.w, st.value[0], tmp.scores)
+        tmp.counter[WORK] += tmp.scores.shape[0] * st.w.shape[0]
+        chosen, largest = -1, 0.0
+        for a in range(n_held + members, n_held + free):
+            if direction * tmp.scores[held[a] - n] > largest:
+                chosen, largest = a, direction * tmp.scores[held[a] - n]
+
+
+@inner
+def _keep_groups(
+    weights: FloatArray, side: SignArray, group: IntArray, least: FloatArray, direction: int
+) -> float:
+    """Dissolve the groups of which a row stays by now, number the others anew and return their weight."""
+    _fill(least, np.inf)
+    for j in range(side.shape[0]):
+        g = group[j] - 1
+        if g >= 0 and side[j] != -direction:
+            least[g] = min(least[g], weights[j] if side[j] == 0 else 0.0)
+    weight, last = 0.0, 0
+    for g in range(side.shape[0]):
+        if 0.0 < least[g] < np.inf:
+            weight += least[g]
+            last += 1
+            least[g] = -last
+    for j in range(side.shape[0]):
+        if group[j] > 0:
+            group[j] = int(max(0.0, -least[group[j] - 1]))
+    return weight
+
+
+@inner
+def _dissolve_large(
+    weights: FloatArray, side: SignArray, group: IntArray, size: FloatArray, least: FloatArray
+) -> float:
+    """Dissolve the groups that are much larger than the average; return the weight of the others."""
+    _fill(size, 0.0)
+    _fill(least, np.inf)
+    total, n, weight = 0.0, 0, 0.0
+    for j in range(group.shape[0]):
+        g = group[j] - 1
+        if g >= 0 and side[j] == 0:
+            n += size[g] == 0.0
+            total += 1.0
+            size[g] += 1.0
+            least[g] = min(least[g], weights[j])
+    for g in range(group.shape[0]):
+        if size[g] * n > _LARGE * total:
+            size[g] = -1.0
+        elif size[g] > 0.0:
+            weight += least[g]
+    for j in range(group.shape[0]):
+        if group[j] > 0 and size[group[j] - 1] < 0.0:
+            group[j] = 0
+    return weight
+
+
+@inner
+def _fill(array: FloatArray | IntArray, value: float) -> None:
+    for j in range(array.shape[0]):
+        array[j] = value
+
+
+@inner
+def _copy(source: IntArray, target: IntArray) -> None:
+    for j in range(source.shape[0]):
+        target[j] = source[j]

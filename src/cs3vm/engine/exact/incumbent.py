@@ -1,0 +1,84 @@
+"""The best point found so far, and the ways to find a better one from a plane."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import FloatArray
+from ...convex.svm import solve_convex
+from ...model.problem import Problem
+from ...model.result import Result, answer
+from ...model.status import Status
+
+#: A plane may violate the sides it claims by this much, relative to the largest score.
+SIDE_TOLERANCE = 1e-9
+#: Rows this close to their margin are meant to meet it.
+NEAR_MARGIN = 1e-6
+#: A plane has the value that its sides promise if it comes this close.
+EXPECTED_TOLERANCE = 1e-7
+
+
+class Incumbent:
+    """Keeps the best result; every candidate is evaluated exactly, by rank, on the user's data."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.best: Result | None = None
+
+    @property
+    def value(self) -> float:
+        """Objective of the best point; infinite if there is none."""
+        return float("inf") if self.best is None else self.best.objective
+
+    def offer(self, result: Result | None) -> bool:
+        """Keep this result if it is better."""
+        if result is None or not result.found or not result.objective < self.value:
+            return False
+        self.best = result
+        return True
+
+    def offer_plane(self, w: FloatArray) -> bool:
+        """Keep this plane with its best intercept if it is better."""
+        if not np.all(np.isfinite(w)):
+            return False
+        result = answer(self.problem, w, Status.FEASIBLE)
+        better = self.offer(result)
+        if result is None or result.objective > 1.001 * self.value:
+            return better
+        return self.offer(self._lengthened(result)) or better
+
+    def _lengthened(self, result: Result) -> Result | None:
+        """The same plane, scaled so that rows which miss their margin by rounding only meet it.
+
+        A miss of δ costs C·δ, scaling costs δ‖w‖²: where C is large against ‖w‖² it makes the difference.
+        """
+        problem = self.problem
+        assert result.coef is not None
+        slack = 1.0 - problem.y * (problem.X @ result.coef + result.intercept)
+        missed = float(np.max(slack[slack < NEAR_MARGIN], initial=0.0))
+        if missed <= 0.0:
+            return None
+        return answer(problem, result.coef * ((1.0 + 1e-15) / (1.0 - missed)), Status.FEASIBLE)
+
+    def offer_sides(
+        self, z: NDArray[np.int8], plane: tuple[FloatArray, float] | None, expected: float
+    ) -> None:
+        """Offer the given plane; if it misses the value that its sides promise, a more careful one."""
+        if plane is not None:
+            self.offer_plane(plane[0])
+            self.offer_as_given(*plane, z)
+        if self.value > expected * (1.0 + EXPECTED_TOLERANCE):
+            solution = solve_convex(self.problem, (2 * (z > 0) - 1).astype(np.int8))
+            self.offer_plane(solution.w)
+            self.offer_as_given(solution.w, solution.b, z)
+
+    def offer_as_given(self, w: FloatArray, b: float, z: NDArray[np.int8]) -> bool:
+        """Keep the plane with exactly these sides: a tie of unequal weights may need it."""
+        problem = self.problem
+        if not (np.all(np.isfinite(w)) and np.isfinite(b)):
+            return False
+        allowed = SIDE_TOLERANCE * (1.0 + float(np.max(np.abs(problem.scores(w)), initial=0.0)))
+        if problem.violation(w, b, z) > allowed:
+            return False
+        return self.offer(Result(problem, Status.FEASIBLE, w, b, z.astype(np.int8)))

@@ -1,0 +1,339 @@
+"""The joint-flip bound: which candidates can flip together.
+
+Let v_ij be the relaxation value with the candidates i and j both forced over. A point with miscount δ and
+objective below the cutoff flips a set of candidates that weighs at least k - δ, and every pair in it has
+v_ij < cutoff - C₂δ: the set is a clique in the graph of such pairs. So a level δ is impossible where the
+core (rows whose closed neighbourhood is heavy enough) or a colouring (of rows that exclude each other, one
+counts) is too light, and a row that survives at no level cannot flip. Values of an ancestor remain bounds,
+so one matrix at the root serves the whole tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import FloatArray, IntArray
+from ...model.problem import Problem
+from ..core.active_set import DONE, copy_state, set_side, solve
+from ..core.arrays import D_MIN, N_HELD, Box, Limits, Rows, Scratch, State, new_state
+from ..core.bounds import safe_bound
+from ..jit import inlined, inner, kernel, spliced
+
+if TYPE_CHECKING:
+    from ..core.relaxation import Relaxation
+
+Bits = NDArray[np.uint64]
+
+_NO_BITS, _BIT = np.uint64(0), np.uint64(1)
+MAX_LEVELS = 24
+_MAX_PIVOTS = 400
+_TRIAL, _USEFUL = 500, 0.05  # after so many tests the graph must have been of use in this share of them
+#: The pair values are single precision: this factor makes sure that they are rounded down.
+_ROUND_DOWN = 1.0 - 1.2e-7
+DIRECTION, LEVELS, PAIRS, TESTS, HITS, FIXED, RAISED, LOCAL, BISECTIONS = range(9)
+
+
+class Graph(NamedTuple):
+    """Pair values for one direction of flips, and their graphs at each level δ."""
+
+    value: NDArray[np.float32]  #: v_ij; 0 where nothing is known
+    edges: Bits  #: per level and row, the rows with which it can flip
+    alive: Bits
+    union: Bits  #: rows that survive at some level
+    rest: Bits
+    part: Bits
+    weight: FloatArray
+    step: FloatArray  #: [width of a level in δ, largest δ within a level beyond its start, 1 if unit weights]
+    num: IntArray  #: direction (0: switched off), levels, counters
+
+
+def new_graph(problem: Problem, enabled: bool) -> Graph:
+    """Allocate; a graph that is not enabled takes no memory."""
+    m = problem.m if enabled else 0
+    words = (m + 63) // 64
+    unit = float(np.all(problem.weights == 1.0))
+    return Graph(
+        np.zeros((m, m), dtype=np.float32),
+        np.zeros((MAX_LEVELS, m, words), dtype=np.uint64),
+        np.zeros(words, dtype=np.uint64),
+        np.zeros(words, dtype=np.uint64),
+        np.zeros(words, dtype=np.uint64),
+        np.zeros(words, dtype=np.uint64),
+        np.array(problem.weights),
+        np.array([1.0, 0.0, unit]),
+        np.zeros(9, dtype=np.int64),
+    )
+
+
+def own_graph(graph: Graph) -> Graph:
+    """The same pair values, for another searcher: the rest is written to."""
+    return graph._replace(
+        edges=graph.edges.copy(),
+        alive=graph.alive.copy(),
+        union=graph.union.copy(),
+        rest=graph.rest.copy(),
+        part=graph.part.copy(),
+        step=graph.step.copy(),
+        num=graph.num.copy(),
+    )
+
+
+def joint_counters(graph: Graph) -> dict[str, int]:
+    """What the graph was used for."""
+    names = {"pairs": PAIRS, "joint_tests": TESTS, "joint_closed": HITS, "joint_fixed": FIXED}
+    return {name: int(graph.num[i]) for name, i in (names | {"joint_raised": RAISED}).items()}
+
+
+def switch_off_if_useless(graph: Graph) -> None:
+    """Switch it off where it hardly ever closes, fixes or raises anything."""
+    num = graph.num
+    if num[DIRECTION] != 0 and num[TESTS] >= _TRIAL:
+        useful = num[HITS] + num[FIXED] + num[RAISED]
+        num[DIRECTION] *= int(useful >= _USEFUL * num[TESTS])
+
+
+def set_levels(graph: Graph, problem: Problem, lim: Limits, floor: float) -> None:
+    """Choose the levels δ for this cutoff and build their graphs; ``floor`` bounds the SVM value below."""
+    span = max(0.0, (lim.cutoff - floor) / lim.penalty)
+    integral = lim.slack == 0.0
+    step = span / (MAX_LEVELS - 1) if span > 0 else 1.0
+    if integral:
+        step = float(max(1, int(np.ceil(step))))
+    graph.step[0] = step
+    graph.step[1] = step - 1.0 if integral else step
+    graph.num[LEVELS] = min(MAX_LEVELS, int(span / step) + 1)
+    _build(graph, lim.cutoff, lim.penalty)
+
+
+def _build(graph: Graph, cutoff: float, penalty: float) -> None:
+    m, words = graph.edges.shape[1:]
+    bits = np.zeros((m, 64 * words), dtype=bool)
+    value = graph.value.astype(float)  # a comparison in single precision would round the threshold
+    for level in range(graph.num[LEVELS]):
+        t = cutoff - penalty * graph.step[0] * level * (1.0 - 1e-8)
+        bits[:, :m] = value < t
+        graph.edges[level] = np.packbits(bits, axis=1, bitorder="little").view("<u8")
+
+
+def evaluate_pairs(r: Relaxation, graph: Graph, lim: Limits, direction: int) -> Iterator[None]:
+    """Fill the matrix for the node's candidates; between rows the caller may look at the clock."""
+    rows, node, n, rank = r.rows, r.node, r.rows.n, r.rows.Z.shape[1]
+    stop = lim.cutoff - lim.penalty * node.out[D_MIN]
+    cheap = node.V[0 if direction > 0 else 1] < stop
+    listed = np.flatnonzero((node.side == 0) & ((node.score > 0.0) == (direction > 0)) & cheap)
+    # where i is over in the solution with j forced over, v_ij is v_j
+    planes = node.plane[listed]
+    over = direction * (planes[:, :rank] @ rows.Z[n + listed].T + planes[:, rank:]) < 0.0
+    over &= (node.have[listed] == -direction)[:, None]
+    known = over | over.T
+    first = new_state(n, len(r.box.p), rank)
+    for a, j in enumerate(listed):
+        partners = listed[:a][~known[a, :a]]
+        values = np.zeros(len(partners))
+        states = r.base, first, r.spare
+        held, n_held = node.held, int(node.info[N_HELD])
+        _pair_values(
+            rows, r.box, *states, r.tmp, lim, held, n_held, n + int(j), n + partners, -direction, stop, values
+        )
+        graph.value[j, partners] = graph.value[partners, j] = values * _ROUND_DOWN
+        graph.num[PAIRS] += len(partners)
+        yield
+
+
+@kernel
+def _pair_values(
+    rows: Rows,
+    box: Box,
+    base: State,
+    first: State,
+    st: State,
+    tmp: Scratch,
+    lim: Limits,
+    held: IntArray,
+    n_held: int,
+    j: int,
+    partners: IntArray,
+    side: int,
+    stop: float,
+    values: FloatArray,
+) -> None:
+    """Bounds with row j and one partner each on ``side``; 0 where row j alone costs too much already."""
+    pivots, plain, free = _MAX_PIVOTS + 0 * n_held, n_held < 0, 0 * n_held  # literals compile callees again
+    copy_state(base, first)
+    set_side(box, j, side)
+    held[n_held] = j
+    if solve(rows, box, first, tmp, held, n_held + 1, stop, pivots, plain, j) == DONE:
+        for a in range(partners.shape[0]):
+            copy_state(first, st)
+            set_side(box, partners[a], side)
+            solve(rows, box, st, tmp, held, n_held + 1, stop, pivots, plain, partners[a])
+            values[a] = safe_bound(rows, box, st, tmp.wx, lim)
+            set_side(box, partners[a], free)
+    set_side(box, j, free)
+
+
+@inlined
+def popcount(x: np.uint64) -> int:
+    """Number of set bits."""
+    x = x - ((x >> _BIT) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@inlined
+def _lowest(x: np.uint64) -> int:
+    """Index of the lowest set bit."""
+    return popcount((x & (~x + _BIT)) - _BIT)
+
+
+@inlined
+def _common_weight(graph: Graph, a: Bits, b: Bits) -> float:
+    total = 0.0
+    for word in range(a.shape[0]):
+        bits = a[word] & b[word]
+        if graph.step[2] > 0.0:
+            total += popcount(bits)
+        else:
+            while bits != _NO_BITS:
+                total += graph.weight[64 * word + _lowest(bits)]
+                bits &= bits - _BIT
+    return total
+
+
+@spliced
+def _core(graph: Graph, level: int, need: float) -> bool:
+    """Peel rows whose closed neighbourhood is too light; whether what is left is heavy enough."""
+    changed = True
+    while changed:
+        changed = False
+        if _common_weight(graph, graph.alive, graph.alive) < need:
+            return False
+        for word in range(graph.alive.shape[0]):
+            bits = graph.alive[word]
+            while bits != _NO_BITS:
+                j = 64 * word + _lowest(bits)
+                bits &= bits - _BIT
+                if _common_weight(graph, graph.edges[level, j], graph.alive) < need:
+                    graph.alive[word] &= ~(_BIT << np.uint64(j % 64))
+                    changed = True
+    return True
+
+
+@inner
+def _colourable(graph: Graph, level: int, need: float) -> bool:
+    """Whether a greedy colouring of ``rest`` weighs enough: of rows that exclude each other one counts."""
+    words = graph.rest.shape[0]
+    total = 0.0
+    start = 0
+    while start < words:
+        if graph.rest[start] == _NO_BITS:
+            start += 1
+            continue
+        for word in range(start, words):
+            graph.part[word] = graph.rest[word]
+        heaviest = 0.0
+        for word in range(start, words):
+            while graph.part[word] != _NO_BITS:
+                b = _lowest(graph.part[word])
+                j = 64 * word + b
+                graph.rest[word] &= ~(_BIT << np.uint64(b))
+                heaviest = max(heaviest, graph.weight[j])
+                for other in range(word, words):
+                    graph.part[other] &= ~graph.edges[level, j, other]
+                graph.part[word] &= ~(_BIT << np.uint64(b))
+        total += heaviest
+        if total >= need:
+            return True
+    return total >= need
+
+
+@spliced
+def _drop_locally(graph: Graph, level: int, need: float) -> bool:
+    """Drop rows whose neighbourhood cannot be coloured heavily enough; whether one was dropped."""
+    dropped = False
+    for word in range(graph.alive.shape[0]):
+        bits = graph.alive[word]
+        while bits != _NO_BITS:
+            b = _lowest(bits)
+            j = 64 * word + b
+            bits &= bits - _BIT
+            for x in range(graph.rest.shape[0]):
+                graph.rest[x] = graph.alive[x] & graph.edges[level, j, x]
+            graph.rest[word] &= ~(_BIT << np.uint64(b))
+            if not _colourable(graph, level, need - graph.weight[j]):
+                graph.alive[word] &= ~(_BIT << np.uint64(b))
+                dropped = True
+    return dropped
+
+
+@spliced
+def _possible(graph: Graph, level: int, need: float, local: bool) -> bool:
+    """Whether a set of ``alive`` rows of weight ``need`` may flip together; the others leave ``alive``."""
+    while True:
+        if not _core(graph, level, need):
+            return False
+        for word in range(graph.rest.shape[0]):
+            graph.rest[word] = graph.alive[word]
+        if not _colourable(graph, level, need):
+            return False
+        if not local or not _drop_locally(graph, level, need):
+            return True
+
+
+@inner
+def survivors(
+    graph: Graph,
+    candidates: IntArray,
+    v: FloatArray,
+    n: int,
+    obj: float,
+    k: float,
+    d_min: float,
+    lim: Limits,
+    shift: float,
+    local: bool,
+) -> int:
+    """Collect in ``union`` those of the n candidates that may flip in a point below cutoff - shift.
+
+    Return their number, or -1 if there is no such point at all.
+    """
+    for word in range(graph.union.shape[0]):
+        graph.union[word] = _NO_BITS
+    found = False
+    first = int(d_min / graph.step[0])
+    for number in range(first, 10**6):
+        delta = graph.step[0] * number
+        t = lim.cutoff - shift - lim.penalty * max(delta, d_min)
+        if t <= obj:
+            break
+        need = k - delta - graph.step[1]
+        if need <= 0.0:
+            return n  # not flipping anything is cheap enough
+        for word in range(graph.alive.shape[0]):
+            graph.alive[word] = _NO_BITS
+        for a in range(n):
+            if v[a] < t:
+                j = candidates[a]
+                graph.alive[j // 64] |= _BIT << np.uint64(j % 64)
+        level = int((lim.cutoff - t) / (lim.penalty * graph.step[0]) + 1e-9)  # its graph holds this one
+        level = min(level, graph.num[LEVELS] - 1)
+        if _possible(graph, level, need - 1e-9 * (1.0 + abs(need)) * (1.0 - graph.step[2]), local):
+            found = True
+            for word in range(graph.alive.shape[0]):
+                graph.union[word] |= graph.alive[word]
+    if not found:
+        return -1
+    return _common_bits(graph.union)
+
+
+@spliced
+def _common_bits(bits: Bits) -> int:
+    total = 0
+    for word in range(bits.shape[0]):
+        total += popcount(bits[word])
+    return total

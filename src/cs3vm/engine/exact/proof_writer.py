@@ -1,0 +1,268 @@
+"""Write a proof of optimality that :func:`cs3vm.verify` can check without trusting this engine.
+
+Given the optimal value, the tree is searched once more with the plainest rules: relaxations, single flips,
+the order-statistic bound, fixings, branching. Every bound that is used is written with its multipliers.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import FloatArray, SignArray
+from ...convex.svm import dual_bound
+from ...model.problem import Problem
+from ...model.result import Result
+from ...proofs.format import FORMAT, VERSION, digest
+from ..core.active_set import copy_state, reset, set_sides, solve
+from ..core.relaxation import Relaxation
+
+#: Values are compared with the cutoff after losing this much, so that the checker's rounding agrees.
+MARGIN = 1e-12
+_MAX_PIVOTS = 5000
+
+
+def write_proof(
+    best: Result, path: str | Path, *, note: str = "", gap: float = 1e-6, deadline: float = np.inf
+) -> bool:
+    """Prove that nothing lies below ``best`` by more than 0.9 × the gap; False if the time was too short."""
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    try:
+        with gzip.open(part, "wb", compresslevel=4) as file:
+            prover = _Prover(best, note, file, best.objective * (1.0 - 0.9 * gap), deadline)
+            complete = prover.run()
+        if complete:
+            os.replace(part, path)
+        return complete
+    finally:
+        part.unlink(missing_ok=True)
+
+
+class _Node:
+    """Sides, and the best known values of single flips: to the negative (0) and the positive (1) side."""
+
+    def __init__(self, side: SignArray, flip: FloatArray, planes: FloatArray, value: float) -> None:
+        self.side, self.flip, self.planes, self.value = side, flip, planes, value
+        self.reference: NDArray[np.bool_] = np.zeros(len(side), dtype=bool)
+        self.todo: list[int] = []  # sides of the branching row still to be visited
+        self.row = -1
+
+    def hold(self, row: int, side: int) -> None:
+        """Put a row on a side; its flip value there is one of the node from now on."""
+        self.side[row] = side
+        self.value = max(self.value, float(self.flip[(side + 1) // 2, row]))
+
+    def child(self, side: int) -> _Node:
+        child = _Node(self.side.copy(), self.flip.copy(), self.planes.copy(), self.value)
+        child.hold(self.row, side)
+        return child
+
+
+class _Prover:
+    def __init__(self, best: Result, note: str, file: gzip.GzipFile, cutoff: float, deadline: float) -> None:
+        assert best.coef is not None
+        assert best.z is not None
+        self.problem, self.level, self.file = best.problem, best.objective, file
+        self.cutoff, self.deadline = cutoff, deadline
+        self.stop = 1.01 * self.level + 1e-6  # no value beyond it is of use
+        self.relaxation = Relaxation(self.problem)
+        self.sha = hashlib.sha256()
+        self._write(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "note": note,
+                "problem": digest(self.problem),
+                "objective": best.objective,
+                "cutoff": cutoff,
+                "coef": best.coef.tolist(),
+                "intercept": best.intercept,
+                "z": best.z.tolist(),
+            }
+        )
+
+    def _write(self, record: dict[str, Any]) -> None:
+        line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+        self.sha.update(line)
+        self.file.write(line)
+
+    def run(self) -> bool:
+        """Visit the tree depth first; False if the deadline came first."""
+        m, rank = self.problem.m, self.relaxation.rows.Z.shape[1]
+        root = _Node(np.array(self.problem.side), np.zeros((2, m)), np.full((2, m, rank + 1), np.nan), 0.0)
+        path = [root]
+        open_ = self._examine(root)
+        while path:
+            if perf_counter() > self.deadline:
+                return False
+            node = path[-1]
+            if open_ and not node.todo and node.row < 0 and not self._choose(node):
+                return False  # rounding left a leaf that cannot be closed
+            if node.todo:
+                side = node.todo.pop()
+                self._write({"t": "branch", "row": node.row, "side": side})
+                child = node.child(side)
+                path.append(child)
+                open_ = self._examine(child)
+            else:
+                self._write({"t": "close"})
+                path.pop()
+                open_ = False
+        self.file.write(json.dumps({"sha256": self.sha.hexdigest()}).encode() + b"\n")
+        return True
+
+    # -- one node --------------------------------------------------------------------------------
+    def _examine(self, node: _Node) -> bool:
+        """Bound and fix until nothing changes; whether the node is still open."""
+        while perf_counter() <= self.deadline:
+            scores = self._relax(node)
+            free = node.side == 0
+            node.reference = free & (scores > 0)
+            self._write({"t": "reference", "positive": np.flatnonzero(node.reference).tolist()})
+            bounds = _Bounds(self.problem, node)
+            if bounds.all >= self.cutoff:
+                return False
+            self._flip(node, bounds.candidates, bounds.to)
+            bounds = _Bounds(self.problem, node)
+            if bounds.all >= self.cutoff:
+                return False
+            fixed = self._fix(node, bounds)
+            if not fixed:
+                return True
+        return True
+
+    def _relax(self, node: _Node) -> FloatArray:
+        """Solve the relaxation of the node, write its value, return the scores of the unlabelled rows."""
+        r = self.relaxation
+        n = self.problem.n
+        set_sides(r.box, np.arange(n, n + self.problem.m), node.side)
+        self.held = n + np.flatnonzero(node.side).astype(np.int64)
+        reset(r.base)
+        solve(r.rows, r.box, r.base, r.tmp, self.held, len(self.held), self.stop, _MAX_PIVOTS, False, -1)
+        node.value = max(node.value, self._record(r.base.c, None))
+        return np.asarray(r.rows.Z[n:] @ r.base.w + r.base.value[0])
+
+    def _flip(self, node: _Node, rows: NDArray[np.intp], to: int) -> None:
+        """Evaluate single flips whose known value may have grown since it was computed."""
+        r, side = self.relaxation, (to + 1) // 2
+        n, rank = self.problem.n, r.rows.Z.shape[1]
+        Z, signs = r.rows.Z[self.held], node.side[self.held - n]
+        for j in rows:
+            plane = node.planes[side, j]
+            if node.flip[side, j] >= self.cutoff:
+                continue
+            known = not np.isnan(plane[0])
+            if known and np.all(signs * (Z @ plane[:rank] + plane[rank]) >= r.rows.margin - 1e-8):
+                continue  # its solution satisfies what was fixed since: the value is the same
+            copy_state(r.base, r.spare)
+            set_sides(r.box, n + j, to)
+            args = r.rows, r.box, r.spare, r.tmp, self.held, len(self.held)
+            solve(*args, self.stop, _MAX_PIVOTS, False, n + j)
+            node.flip[side, j] = max(node.flip[side, j], self._record(r.spare.c, (int(j), to)))
+            plane[:rank], plane[rank] = r.spare.w, r.spare.value[0]
+            set_sides(r.box, n + j, 0)
+
+    def _record(self, c: FloatArray, flip: tuple[int, int] | None) -> float:
+        """Write the multipliers of a relaxation; return the bound they give."""
+        problem, n = self.problem, self.problem.n
+        alpha = np.clip(problem.y * c[:n], 0.0, problem.C)
+        beta = c[n:].copy()
+        hi, lo = self.relaxation.box.hi[n:], self.relaxation.box.lo[n:]
+        beta = np.clip(beta, lo, hi)
+        alpha, beta = _balanced(problem, alpha, beta)
+        value = dual_bound(problem, alpha, beta, self.level) * (1.0 - MARGIN)
+        self._write(
+            {
+                "t": "value",
+                **({} if flip is None else {"flip": flip}),
+                "alpha": [(int(i), float(alpha[i])) for i in np.flatnonzero(alpha)],
+                "beta": [(int(j), float(beta[j])) for j in np.flatnonzero(beta)],
+            }
+        )
+        return max(0.0, value)
+
+    def _fix(self, node: _Node, bounds: _Bounds) -> bool:
+        """Fix candidates that cannot flip, and those that must."""
+        fixed = [(int(j), -bounds.to) for j in bounds.cannot_flip(self.cutoff)]
+        for j, side in fixed:
+            self._write({"t": "fix", "row": j, "side": side})
+            node.hold(j, side)
+        while (row := (bounds := _Bounds(self.problem, node)).must_flip(self.cutoff)) is not None:
+            self._write({"t": "fix", "row": row, "side": bounds.to})
+            node.hold(row, bounds.to)
+            fixed.append((row, bounds.to))
+        return bool(fixed)
+
+    def _choose(self, node: _Node) -> bool:
+        """Branch on the candidate whose flip costs most: the flipped child dies soon."""
+        bounds = _Bounds(self.problem, node)
+        rows = bounds.candidates if len(bounds.candidates) else np.flatnonzero(node.side == 0)
+        if len(rows) == 0:
+            return False
+        node.row = int(rows[np.argmax(node.flip[(bounds.to + 1) // 2, rows])])
+        node.todo = [-bounds.to, bounds.to]  # the flipped side first: it comes off the end
+        return True
+
+
+class _Bounds:
+    """The order statistic of a node's single flips (all values ascending)."""
+
+    def __init__(self, problem: Problem, node: _Node) -> None:
+        e, tau, side = problem.weights, problem.n_positive, node.side
+        positive, negative = float(e[side > 0].sum()), float(e[side < 0].sum())
+        free = side == 0
+        reference = node.reference & free
+        self.unavoidable = max(0.0, positive - tau, tau - (problem.total_weight - negative))
+        excess = positive + float(e[reference].sum()) - tau
+        self.to = -1 if excess > 0 else 1  # the side that candidates flip to
+        self.candidates = np.flatnonzero(reference if excess > 0 else free & ~reference)
+        values = np.maximum(node.flip[(self.to + 1) // 2, self.candidates], node.value)
+        order = np.argsort(values)
+        self.candidates, self.values = self.candidates[order], values[order]
+        self.weights, self.excess, self.value = e[self.candidates], abs(excess), node.value
+        self.penalty = problem.count_penalty
+        self.slack = 2.0**-49 * (problem.m + 2) * problem.total_weight
+        flipped = np.cumsum(self.weights)
+        self.costs = self.values + self._price(self.excess - flipped)
+        self.none = node.value + float(self._price(self.excess))
+        self.all = min(self.none, float(self.costs.min(initial=np.inf))) * (1.0 - MARGIN)
+
+    def _price(self, miscount: FloatArray | float) -> FloatArray:
+        least = np.maximum(np.maximum(self.unavoidable, miscount) - self.slack, 0.0)
+        return np.asarray(self.penalty * least)
+
+    def cannot_flip(self, cutoff: float) -> NDArray[np.intp]:
+        """Candidates such that every labeling in which they flip costs at least the cutoff."""
+        cheapest = np.minimum.accumulate(self.costs[::-1])[::-1]
+        return np.asarray(self.candidates[cheapest * (1.0 - MARGIN) >= cutoff])
+
+    def must_flip(self, cutoff: float) -> int | None:
+        """The cheapest candidate, if every labeling in which it stays costs at least the cutoff."""
+        if len(self.candidates) == 0:
+            return None
+        rest = self.values[1:] + self._price(self.excess - np.cumsum(self.weights[1:]))
+        stays = min(self.none, float(rest.min(initial=np.inf))) * (1.0 - MARGIN)
+        return int(self.candidates[0]) if stays >= cutoff else None
+
+
+def _balanced(problem: Problem, alpha: FloatArray, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Let one multiplier absorb what rounding left of Σ c, where it has room."""
+    total = float(problem.y @ alpha + beta.sum())
+    for j in np.flatnonzero(beta):
+        if (beta[j] - total) * beta[j] > 0:
+            beta[j] -= total
+            return alpha, beta
+    room = alpha - problem.y * total
+    inside = np.flatnonzero((alpha > 0) & (alpha < problem.C) & (room >= 0) & (room <= problem.C))
+    if len(inside):
+        alpha[inside[0]] = room[inside[0]]
+    return alpha, beta

@@ -1,0 +1,376 @@
+"""The search: best-first with plunging, depth-first when memory runs short."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+
+from ..._typing import FloatArray
+from ...convex.svm import ConvexSolution, dual_bound, solve_convex
+from ...model.problem import Problem
+from ...model.status import TracePoint
+from ..core.active_set import WORK, WORK_LIMIT, load_state, reset
+from ..core.arrays import BOUND, BRANCH_ROW, EXCESS, FLIP_BOUND, GROUP_SIGN, OBJ, SIGN, STAY_BOUND, Limits
+from ..core.relaxation import Relaxation, unbeatable_level
+from .crew import Crew, Node, Options, Stopped
+from .flips import hold, load_node
+from .incumbent import Incumbent
+from .node import BRANCH, FATHOMED, PAUSED, process
+from .pairs import (
+    BISECTIONS,
+    DIRECTION,
+    LOCAL,
+    evaluate_pairs,
+    new_graph,
+    own_graph,
+    set_levels,
+    switch_off_if_useless,
+)
+
+_JOINT_ROWS = 2500  # the joint-flip matrix has the square of this size
+_BISECTIONS = 5  # steps in which the joint bound of a node is found
+_PERTURBATIONS = (0.0, 1.0, 30.0)  # tried where a bound disappoints, as multiples of the usual one
+_SLICE = 0.04  # seconds between two looks at the clock
+_SMALLEST_GAP = 1e-8
+_PLUNGE = 0.25  # how far above the best open bound a plunge may go, as a share of the gap
+
+
+@dataclass
+class Tree:
+    """A search for one problem: what one thread does, and the nodes that all threads share."""
+
+    problem: Problem
+    incumbent: Incumbent
+    options: Options
+    start: float
+    relaxation: Relaxation
+    root_bound: float
+    svm: ConvexSolution
+    n_nodes: int = 0
+    unresolved: float = float("inf")
+    n_unresolved: int = 0
+    trace: list[TracePoint] = field(default_factory=list)
+    crew: Crew = field(default_factory=Crew)
+
+    def __post_init__(self) -> None:
+        self.crew.members.append(self)
+        self.heap: list[tuple[float, int, Node]] = []
+        self.stack: list[Node] = []
+        self.ticket = itertools.count()
+        self.current = self.root_bound
+        self.depth = 0
+        self.rate = 5e8  # work per second; measured as the search goes
+        self.root_V = np.zeros((2, self.problem.m))
+        self.per_node = 25 * self.problem.m + 8 * self.problem.n + 400
+        self._last_trace = 0.0
+        self.joint = self.options.joint and 3 <= self.problem.m <= _JOINT_ROWS
+        self.graph = new_graph(self.problem, self.joint)
+        self.update_limits()
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the caller's own thread, which alone calls back."""
+        return self.crew.members[0] is self
+
+    # -- limits ----------------------------------------------------------------------------------
+    def update_limits(self) -> None:
+        """Take the incumbent's value into the limits that the kernels see."""
+        shrink = 1.0 - 0.9 * max(self.options.gap, _SMALLEST_GAP)
+        best = min(self.incumbent.value, self.options.cutoff)
+        self.level = best if np.isfinite(best) else unbeatable_level(self.problem)
+        self.limits: Limits = self.relaxation.limits(self.level * shrink, self.level)
+        if self.graph.num[DIRECTION] != 0:
+            set_levels(self.graph, self.problem, self.limits, self.root_bound)
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on the optimum: of what is open, unresolved or cut off."""
+        bounds = [self.crew.bound]
+        if self.heap:
+            bounds.append(self.heap[0][0])
+        bounds.extend(node.bound for node in self.stack)
+        return max(self.root_bound, min(bounds))
+
+    # -- the loop --------------------------------------------------------------------------------
+    def run(self) -> str:
+        """Search; return why it ended: "done", "time", "nodes", "improved" or "interrupted"."""
+        with self.crew.lock:
+            reason = "error"
+            try:
+                reason = self._search(self._begin)
+            finally:
+                self.crew.regain()
+                if reason != "done":
+                    self.crew.stop(reason)
+                self.crew.join()
+            return self.crew.reason or reason
+
+    def _search(self, begin: Callable[[], None] = lambda: None) -> str:
+        """Take nodes until there are none."""
+        try:
+            begin()
+            while self._next():
+                self._plunge()
+        except Stopped as stop:
+            return stop.reason
+        except KeyboardInterrupt:
+            return "interrupted"
+        self.current = float("inf")
+        return "done"
+
+    def _begin(self) -> None:
+        """The root, alone; then the other threads join in."""
+        self._root()
+        if self._next():
+            self._joint_bounds()
+            self._plunge()
+            for _ in range(self.options.n_jobs - 1):
+                self.crew.start(self._assistant()._search)
+
+    def _assistant(self) -> Tree:
+        """Another searcher of the same nodes, with arrays of its own."""
+        other = copy(self)
+        other.relaxation = Relaxation(self.problem)
+        other.graph = own_graph(self.graph)
+        other.n_nodes, other.n_unresolved, other.current = 0, 0, float("inf")
+        other.crew.members.append(other)
+        return other
+
+    def _root(self) -> None:
+        labelled, members, values, b = self.relaxation.warm_start(self.svm)
+        side = np.array(self.problem.side)
+        group = np.zeros(self.problem.m, dtype=np.int64)
+        root = Node(self.root_bound, 0, side, group, 0, None, labelled, members, values, b)
+        self.heap.append((self.root_bound, next(self.ticket), root))
+
+    def _joint_bounds(self) -> None:
+        """Process the root, then evaluate which of its candidates can flip together."""
+        r = self.relaxation
+        outcome = self._process()
+        if outcome != BRANCH or not self.joint:
+            return
+        direction = int(r.node.info[SIGN])
+        for _ in evaluate_pairs(r, self.graph, self.limits, direction):
+            self._look_at_clock(perf_counter())
+        self.graph.num[DIRECTION] = direction
+        self.graph.num[BISECTIONS] = _BISECTIONS
+        set_levels(self.graph, self.problem, self.limits, self.root_bound)
+
+    def _next(self) -> bool:
+        """Load the next open node that is still of interest."""
+        while self._has_work():
+            node = self.stack[-1] if self.stack else self.heap[0][2]
+            self.current = min(self.current, node.bound)  # first, lest an interrupt lose the node
+            if self.stack:
+                self.stack.pop()
+            else:
+                heapq.heappop(self.heap)
+            if node.bound < self.limits.cutoff:
+                self._load(node)
+                return True
+            self.current = float("inf")
+        return False
+
+    def _has_work(self) -> bool:
+        """Whether there is an open node, after waiting for the others if they may still store some."""
+        while not (self.stack or self.heap):
+            if self.crew.current == float("inf"):
+                return False
+            self.crew.wait()
+            self._look_at_clock(perf_counter())
+        return True
+
+    def _load(self, node: Node) -> None:
+        r = self.relaxation
+        if self.incumbent.value < self.level:  # another searcher's find
+            self.update_limits()
+        load_node(r.box, r.node, node.side, node.group, node.group_sign)
+        r.node.V[:] = self.root_V if node.V is None else node.V
+        if len(node.members) == 0:
+            reset(r.base)
+        else:
+            load_state(r.base, node.labelled, node.members, node.values, node.b)
+        r.node.out[OBJ] = 0.0
+        r.node.out[BOUND] = node.bound
+        self.depth = node.depth
+        self.current = node.bound
+
+    def _plunge(self) -> None:
+        """Process the loaded node, then one of its children, and so on; the other children are stored."""
+        while True:
+            outcome = self._process()
+            self.n_nodes += 1
+            bound = self.relaxation.node.out[BOUND]
+            if outcome == FATHOMED or not self._examine(outcome):
+                break
+            if self.crew.n_nodes >= self.options.node_limit:
+                self.current = bound
+                raise Stopped("nodes")
+            if not self._branch():
+                break
+        self.current = float("inf")
+
+    def _process(self) -> int:
+        r = self.relaxation
+        both = self.depth == 0
+        self.graph.num[LOCAL] = int(both)
+        while True:
+            began, work = perf_counter(), int(r.tmp.counter[WORK])
+            r.tmp.counter[WORK_LIMIT] = work + int(self.rate * _SLICE)
+            with self.crew:
+                outcome = process(
+                    r.rows, r.box, r.base, r.spare, r.tmp, r.node, self.graph, self.limits, both
+                )
+            now = perf_counter()
+            done = int(r.tmp.counter[WORK]) - work
+            if now - began > 0.01:
+                self.rate = min(max(0.5 * (self.rate + done / (now - began)), 1e7), 1e10)
+            self.current = float(r.node.out[BOUND])
+            self._look_at_clock(now)
+            if outcome != PAUSED:
+                return int(outcome)
+
+    def _look_at_clock(self, now: float) -> None:
+        if now - self._last_trace > 0.5:
+            self._last_trace = now
+            switch_off_if_useless(self.graph)
+            if self.leads:
+                self.record(now)
+        if self.crew.reason:
+            raise Stopped(self.crew.reason)
+        if now > self.options.deadline:
+            raise Stopped("time")
+        value = self.incumbent.value
+        if np.isfinite(value) and value - self.bound <= self.options.gap * max(abs(value), 1e-10):
+            raise Stopped("gap")
+
+    def record(self, now: float) -> None:
+        """Append a trace point and tell the callback."""
+        point = TracePoint(now - self.start, self.incumbent.value, self.bound, self.crew.n_nodes)
+        self.trace.append(point)
+        if self.options.callback is not None and self.leads:
+            self.options.callback(point)
+
+    # -- what a processed node gives ---------------------------------------------------------------
+    def _examine(self, outcome: int) -> bool:
+        """Look for a better incumbent; return whether the node is still open."""
+        r = self.relaxation
+        out = r.node.out
+        attained = out[OBJ] + self.problem.count_penalty * out[EXCESS]
+        if attained < self.limits.cutoff or self.n_nodes < 50 or self.n_nodes % 64 == 0:
+            self._round(float(attained))
+        if out[BOUND] >= self.limits.cutoff:
+            return False
+        return (outcome == BRANCH and r.node.info[BRANCH_ROW] >= 0) or self._insist()
+
+    def _round(self, attained: float) -> None:
+        """Offer the relaxed solution; where its sides promise more, the exact solution for those sides."""
+        r = self.relaxation
+        before = self.incumbent.value
+        w, _ = r.original(r.base.w, float(r.base.value[0]))
+        self.incumbent.offer_plane(w)
+        if attained < min(self.limits.cutoff, self.incumbent.value * (1.0 - 1e-7)):
+            z = np.where(r.node.side != 0, r.node.side > 0, r.node.score > 0).astype(np.int8)
+            self.incumbent.offer_sides(z, r.exact_plane(z), attained)
+        if self.incumbent.value < before:
+            self.improved()
+
+    def improved(self) -> None:
+        """React to a better incumbent."""
+        self.update_limits()
+        self.record(perf_counter())
+        if self.options.first_improvement and self.incumbent.value < self.options.cutoff:
+            raise Stopped("improved")
+
+    def _insist(self) -> bool:
+        """A node whose bound is attained but not proven: solve it anew, else branch on any free row."""
+        r = self.relaxation
+        node = r.node
+        solution = solve_convex(self.problem, np.array(node.side))
+        bound = dual_bound(self.problem, solution.alpha, solution.beta, self.level)
+        for factor in _PERTURBATIONS:
+            bound = max(bound, r.cold_bound(np.array(node.side), self.level, factor))
+        positive = float(self.problem.weights[node.side > 0].sum())
+        most = self.problem.total_weight - float(self.problem.weights[node.side < 0].sum())
+        tau = self.problem.n_positive
+        miscount = max(0.0, positive - tau - self.limits.slack, tau - most - self.limits.slack)
+        node.out[BOUND] = max(node.out[BOUND], bound + self.problem.count_penalty * miscount)
+        if node.out[BOUND] >= self.limits.cutoff:
+            return False
+        free = np.flatnonzero(node.side == 0)
+        if len(free) == 0:
+            self.n_unresolved += 1
+            self.unresolved = min(self.unresolved, float(node.out[BOUND]))
+            return False
+        j = int(free[np.argmin(np.abs(node.score[free]))])
+        node.info[BRANCH_ROW] = j
+        node.info[SIGN] = 1 if node.score[j] > 0 else -1
+        node.out[STAY_BOUND] = node.out[FLIP_BOUND] = node.out[BOUND]
+        return True
+
+    # -- branching -------------------------------------------------------------------------------
+    def _branch(self) -> bool:
+        """Store one child and go on with the other in place; return whether there is one to go on with."""
+        r = self.relaxation
+        node = r.node
+        if self.depth == 0:
+            self.root_V[:] = node.V
+            self.root_bound = max(self.root_bound, min(float(node.out[BOUND]), self.limits.cutoff))
+        j, direction = int(node.info[BRANCH_ROW]), int(node.info[SIGN])
+        stay, flip = float(node.out[STAY_BOUND]), float(node.out[FLIP_BOUND])
+        self.depth += 1
+        cutoff = self.limits.cutoff
+        first, second = (direction, stay), (-direction, flip)
+        if stay >= cutoff:
+            first, second = second, first
+        if second[1] < cutoff:
+            self._store(j, *second)
+        if first[1] >= cutoff:
+            return False
+        best = min(self.heap[0][0] if self.heap else np.inf, first[1])
+        if not self.stack and first[1] > best + _PLUNGE * (cutoff - best):
+            self._store(j, *first)
+            return False
+        hold(r.box, node, j, first[0])
+        self._raise_values(node.V, j, first[0])
+        node.out[BOUND] = first[1]
+        return True
+
+    def _raise_values(self, V: FloatArray, j: int, side: int) -> None:
+        """Once row j is over, the value of flipping another row is at least that of flipping both."""
+        if side == -self.graph.num[DIRECTION]:
+            row = 1 if side > 0 else 0
+            np.maximum(V[row], self.graph.value[j], out=V[row])
+
+    def _store(self, j: int, side: int, bound: float) -> None:
+        r = self.relaxation
+        sides = r.node.side.copy()
+        sides[j] = side
+        members = r.base.members[: r.base.count[0]].copy()
+        used = self.per_node * (len(self.heap) + len(self.stack))
+        V = r.node.V.copy() if used < 0.5 * self.options.memory_limit else None
+        if V is not None:
+            self._raise_values(V, j, side)
+        node = Node(
+            bound,
+            self.depth,
+            sides,
+            r.node.group.copy(),
+            int(r.node.info[GROUP_SIGN]),
+            V,
+            r.base.c[: self.problem.n].copy(),
+            members,
+            r.base.c[members],
+            float(r.base.value[0]),
+        )
+        if used >= self.options.memory_limit:
+            self.stack.append(node)
+        else:
+            heapq.heappush(self.heap, (bound, next(self.ticket), node))
+        self.crew.lock.notify()

@@ -1,0 +1,83 @@
+"""Starts for columns with few values: planes through a row with which many others agree.
+
+A row on the plane may be counted on either side, so a plane that holds many rows meets any total. The plane
+through a row, the corner, holds all rows that agree with it in the columns that w uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import FloatArray
+from ..core.quadratic import ROUGH, solve_rows
+from .incumbent import LABELLED_ROWS, Plane, Search
+
+#: Rows of the sample that tells how many agree.
+SAMPLE_ROWS = 2000
+#: A column is of use where at least this share of the rows agrees with the corner.
+LEAST_SHARE = 0.1
+#: How many corners are tried; fewer with more numbers in the data.
+CORNERS, NUMBERS = 20, 4_000_000
+
+
+class Corners:
+    """Makes planes through corners; there are none where values hardly ever repeat."""
+
+    def __init__(self, search: Search, rng: np.random.Generator) -> None:
+        self.search, self.problem, self.rng = search, search.problem, rng
+        m = self.problem.m
+        self.sample = self.problem.U[:: max(1, m // SAMPLE_ROWS)]
+        self.exist = False
+        if m > 0 and self.problem.side_margin == 0.0:
+            self.mode = np.array([_most_frequent(column) for column in self.sample.T])
+            self.exist = len(self._columns(self.mode)) > 0
+
+    def best(self, number: int) -> list[Plane]:
+        """The best planes of the usual number of corners, best first."""
+        return sorted(self._several(), key=lambda plane: plane.value)[:number] if self.exist else []
+
+    def _several(self) -> Iterator[Plane]:
+        problem = self.problem
+        yield self.through(self.mode)
+        for _ in range(min(CORNERS, NUMBERS // ((problem.n + problem.m) * problem.d))):
+            if self.search.expired:
+                return
+            yield self.through(self.sample[self.rng.integers(len(self.sample))])
+
+    def through(self, corner: FloatArray) -> Plane:
+        """The columns in which most rows agree with the corner come first; one stays if it helps."""
+        problem, search = self.problem, self.search
+        signed = (problem.X - corner) * problem.y[:, None]
+        best = search.plane(np.zeros(problem.d))
+        used: list[int] = []
+        for j in self._columns(corner):
+            columns = [*used, int(j)]
+            rows = np.flatnonzero(signed[:, columns].any(axis=1))
+            if search.expired or len(rows) > LABELLED_ROWS:
+                break
+            if len(rows) == 0:
+                continue
+            # the plane passes through the corner: there is no intercept
+            A = np.column_stack([signed[rows][:, columns], np.zeros(len(rows))])
+            v, _ = solve_rows(A, np.ones(len(rows)), problem.C[rows], ROUGH)
+            w = np.zeros(problem.d)
+            w[columns] = v[:-1]
+            plane = search.plane(w)
+            if plane.value < best.value:
+                best, used = plane, columns
+        return best
+
+    def _columns(self, corner: FloatArray) -> NDArray[np.intp]:
+        """Columns in which many rows, but not all, agree with the corner; most first."""
+        share = (self.sample == corner).mean(axis=0)
+        order = np.argsort(-share, kind="stable")
+        useful: NDArray[np.intp] = order[(share[order] >= LEAST_SHARE) & (share[order] < 1.0)]
+        return useful
+
+
+def _most_frequent(column: FloatArray) -> float:
+    values, counts = np.unique(column, return_counts=True)
+    return float(values[counts.argmax()])

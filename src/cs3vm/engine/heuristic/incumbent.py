@@ -1,0 +1,217 @@
+"""What all heuristics share: the clock, the incumbent, and planes that know their value."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import FloatArray
+from ...convex.svm import solve_convex
+from ...model.intercept import EMPTY_TOLERANCE, Intercept
+from ...model.problem import Problem
+from ...model.result import Result
+from ...model.status import Callback, Status, TracePoint
+from ..core.quadratic import FINE, ROUGH, solve_rows
+from .judge import Ranking
+from .large_svm import solve_large_svm
+
+#: A change of the objective below this, relative, is no improvement.
+IMPROVEMENT = 1e-9
+#: With more labelled rows, only those nearest to their margin enter a subproblem one by one.
+LABELLED_ROWS = 8000
+
+
+class Plane(NamedTuple):
+    """A normal vector, the scores ``X·w`` and ``U·w``, its value, and the best intercept and count."""
+
+    w: FloatArray
+    labelled: FloatArray
+    unlabelled: FloatArray
+    value: float
+    b: float
+    total: float
+
+
+class Search:
+    """The incumbent of one run and the means to judge candidates."""
+
+    def __init__(self, problem: Problem, time_limit: float, callback: Callback | None = None) -> None:
+        self.problem, self.callback = problem, callback
+        self.started = time.perf_counter()
+        self.deadline = self.started + time_limit
+        self.ranking = Ranking(problem)
+        self.lower_bound = 0.0
+        self.value = np.inf
+        self.w: FloatArray | None = None
+        self.b = 0.0
+        self.z: NDArray[np.int8] | None = None
+        self.trace: list[TracePoint] = []
+        self.exact = True
+        self.rows_labelled = np.column_stack([problem.X, np.ones(problem.n)]) * problem.y[:, None]
+        self._held = np.zeros(0, dtype=np.intp)
+
+    # -- time ------------------------------------------------------------------------------------
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.started
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left."""
+        return 0.0 if self.expired else max(0.0, self.deadline - time.perf_counter())
+
+    @property
+    def expired(self) -> bool:
+        """Whether the time limit has passed, or nothing better can exist."""
+        return time.perf_counter() >= self.deadline or self.value <= self.lower_bound * (1.0 + 1e-9)
+
+    # -- judging ---------------------------------------------------------------------------------
+    def plane(self, w: FloatArray) -> Plane:
+        """Judge a normal vector."""
+        return self.judge(w, self.problem.X @ w, self.problem.U @ w)
+
+    def judge(self, w: FloatArray, labelled: FloatArray, unlabelled: FloatArray) -> Plane:
+        """Judge a normal vector whose scores are known; it becomes the incumbent if it is better."""
+        cost, b, count = self.ranking.judge(labelled, unlabelled)
+        value = 0.5 * float(w @ w) + cost
+        if value < self.value * (1.0 - IMPROVEMENT):
+            self.offer(w)
+        return Plane(w, labelled, unlabelled, value, b, count)
+
+    def offer(self, w: FloatArray) -> None:
+        """Make ``w`` the incumbent if its exact value is the best so far."""
+        exact = self.problem.best_intercept(w)
+        if exact is not None:
+            self._keep(w, exact, 0.5 * float(w @ w) + exact.cost)
+
+    def offer_sides(self, w: FloatArray, b: float, z: NDArray[np.int8]) -> float:
+        """Judge a plane together with its sides; infinite where these do not fit."""
+        scores = self.problem.scores(w, b)
+        signed = np.where(z > 0, scores, -scores)
+        slack = EMPTY_TOLERANCE * (1.0 + float(np.abs(scores).max(initial=0.0)))
+        if np.min(signed, initial=np.inf) < self.problem.side_margin - slack:
+            return np.inf
+        value = self.problem.objective(w, b, z)
+        if value < self.value * (1.0 - IMPROVEMENT):
+            self._keep(w, Intercept(b, z, value - 0.5 * float(w @ w), True), value)
+        return value
+
+    def _keep(self, w: FloatArray, best: Intercept, value: float) -> None:
+        if not value < self.value:
+            return
+        self.w, self.b, self.z, self.value, self.exact = w, best.b, best.z, value, best.exact
+        point = TracePoint(self.seconds, value, self.lower_bound, 0)
+        self.trace.append(point)
+        if self.callback is not None:
+            self.callback(point)
+
+    def sides(self, plane: Plane) -> NDArray[np.int8]:
+        """The sides that go with a plane, by rank; those nearest to the wanted total if no intercept fits."""
+        ranking, problem = self.ranking, self.problem
+        fits = np.isfinite(plane.value)
+        if fits and not ranking.unit:
+            best = problem.best_intercept(plane.w)
+            if best is not None:
+                return best.z.copy()
+        z = (problem.side > 0).astype(np.int8)
+        free = ranking.free if ranking.any_fixed else np.arange(problem.m)
+        if not ranking.unit:
+            free = free[np.argsort(-plane.unlabelled[free], kind="stable")]
+            totals = np.append(0.0, np.cumsum(problem.weights[free]))
+            z[free[: int(np.argmin(np.abs(totals - ranking.target)))]] = 1
+            return z
+        number = round(plane.total - ranking.base if fits else ranking.target)
+        if number >= len(free):
+            z[free] = 1
+        elif number > 0:
+            z[free[np.argpartition(-plane.unlabelled[free], number - 1)[:number]]] = 1
+        return z
+
+    # -- convex subproblems ----------------------------------------------------------------------
+    def solve_svm(self) -> Plane:
+        """The SVM of the labelled rows with the fixed sides held; sets the safe lower bound."""
+        if self.problem.n > LABELLED_ROWS and not self.ranking.any_fixed:
+            w, bound = solve_large_svm(self.problem, self.rows_labelled)
+        else:
+            solution = solve_convex(self.problem)
+            w, bound = solution.w, solution.bound
+        unavoidable = self.problem.count_penalty * self.problem.min_miscount
+        self.lower_bound = max(0.0, bound + unavoidable)
+        return self.plane(w)
+
+    def solve_soft(
+        self,
+        rows: FloatArray,
+        p: FloatArray,
+        C: FloatArray,
+        *,
+        near: Plane | None = None,
+        price: FloatArray | None = None,
+    ) -> FloatArray:
+        """The normal vector of the SVM with further soft rows; fixed sides are held lazily.
+
+        ``near`` allows to sum up labelled rows far from that plane's margin; ``price`` replaces C.
+        """
+        problem = self.problem
+        A, ones, labelled_price = self._labelled_rows(near)
+        tolerance = FINE if self.ranking.any_fixed else ROUGH  # held sides must hold
+        labelled_price = labelled_price if price is None else price
+        while True:
+            held = self._held
+            sigma = problem.side[held].astype(float)
+            hard = np.column_stack([problem.U[held], np.ones(len(held))]) * sigma[:, None]
+            rhs = np.concatenate([ones, p, np.full(len(held), problem.side_margin)])
+            v, _ = solve_rows(np.vstack([A, rows, hard]), rhs, np.append(labelled_price, C), tolerance)
+            if not self.ranking.any_fixed or not self._hold_violated(v):
+                return v[:-1]
+
+    def _hold_violated(self, v: FloatArray) -> bool:
+        problem = self.problem
+        signed = problem.side * problem.scores(v[:-1], float(v[-1])) - problem.side_margin * (
+            problem.side != 0
+        )
+        slack = 0.1 * EMPTY_TOLERANCE * (1.0 + float(np.abs(signed).max()))
+        new = np.setdiff1d(np.flatnonzero(signed < -slack), self._held)
+        if len(new) == 0 or self.expired:
+            return False
+        worst_first = np.argsort(signed[new])[: 60 + 3 * problem.d]
+        self._held = np.append(self._held, new[worst_first])
+        return True
+
+    def _labelled_rows(self, near: Plane | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """All labelled rows; or those near the margin of a plane, and the violated others as one row."""
+        problem = self.problem
+        if near is None or problem.n <= LABELLED_ROWS:
+            return self.rows_labelled, np.ones(problem.n), problem.C
+        slack = 1.0 - problem.y * (near.labelled + near.b)
+        order = np.argpartition(np.abs(slack), LABELLED_ROWS)
+        close, far = order[:LABELLED_ROWS], order[LABELLED_ROWS:]
+        far = far[slack[far] > 0]
+        mass = float(problem.C[far].sum())
+        if mass == 0.0:
+            return self.rows_labelled[close], np.ones(len(close)), problem.C[close]
+        together = problem.C[far] @ self.rows_labelled[far] / mass
+        A = np.vstack([self.rows_labelled[close], together])
+        return A, np.ones(len(close) + 1), np.append(problem.C[close], mass)
+
+    # -- the end ---------------------------------------------------------------------------------
+    def result(self, interrupted: bool = False) -> Result:
+        """The incumbent as a result."""
+        found = self.w is not None
+        status = Status.FEASIBLE if found else Status.TIME_LIMIT  # no point found proves nothing
+        extras = {} if self.exact else {"inexact_subset_sum": True}
+        return Result(
+            self.problem,
+            Status.INTERRUPTED if interrupted else status,
+            self.w,
+            self.b if found else float("nan"),
+            self.z,
+            lower_bound=self.lower_bound,
+            seconds=self.seconds,
+            trace=tuple(self.trace),
+            extras=extras,
+        )

@@ -1,0 +1,247 @@
+"""The direct heuristic: good planes in a fraction of a second, for any size.
+
+Several starts, each followed by linearised-count steps, a smooth continuation and a polish; then, where a
+descent costs milliseconds, an iterated local search until it stagnates. Large data go through subsamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from ..._typing import FloatArray
+from ...convex.svm import solve_convex
+from ...model.problem import Problem
+from ...model.result import Result
+from ...model.status import Callback
+from .cell import polish, solve_cell
+from .cell_search import Cells
+from .corners import Corners
+from .count_steps import descend, schedule
+from .incumbent import Plane, Search
+from .smooth_count import continuation, feature_scale
+from .subsamples import levels, subsample
+
+#: The iterated search ends after this many kicks in a row without a better incumbent; or after fewer, where a
+#: search follows that finds what is missing.
+PATIENCE, QUICK_PATIENCE = 400, 150
+#: The same on a subsample.
+SAMPLE_PATIENCE = 20
+#: Every so many kicks the search on small data starts afresh, from randomly weighted labels.
+FRESH = 3
+#: Sizes of kicks, relative to the normal vector.
+STRENGTHS = (1e-6, 0.05, 0.1, 0.2, 0.4, 0.8)
+#: Up to this many unlabelled rows every descent ends in a search over cells; beyond, only the last one does.
+CELL_ROWS = 2000
+#: With more unlabelled rows, the SVM alone joins what subsamples found.
+FEW_STARTS_ROWS = 20_000
+#: With more columns, fewer neighbouring cells are tried where each is solved afresh.
+MANY_COLUMNS = 20
+#: With more unlabelled rows, only what the subsamples found is followed up.
+MANY_STARTS_ROWS = 100_000
+#: Up to this many numbers in the data there is a search over cells at all: it needs two copies of them.
+CELL_NUMBERS = 4_000_000
+
+
+def improve(
+    problem: Problem,
+    starts: Sequence[FloatArray] = (),
+    *,
+    time_limit: float = 2.0,
+    random_state: int = 0,
+    callback: Callback | None = None,
+    patience: int = QUICK_PATIENCE,
+) -> Result:
+    """Search for a good plane until the search stagnates or the time is over."""
+    search = Search(problem, time_limit, callback)
+    try:
+        search.offer(np.zeros(problem.d))
+        svm = search.solve_svm()
+        given = [search.plane(np.asarray(w, dtype=float)) for w in starts]
+        if problem.m > 0:
+            rng = np.random.default_rng(random_state)
+            given += [search.plane(w) for w in _from_subsamples(search, rng)]
+            kicks = min(patience, 8 + patience * problem.m // 75, 200_000 // problem.m)
+            LocalSearch(search, rng, max(6, kicks)).run(given, svm)
+    except KeyboardInterrupt:
+        return search.result(interrupted=True)
+    return search.result()
+
+
+def _from_subsamples(search: Search, rng: np.random.Generator) -> list[FloatArray]:
+    """The best normal vectors of ever larger subsamples."""
+    found: list[FloatArray] = []
+    quick = is_large(search.problem)
+    for rows in levels(search.problem):
+        sample = Search(subsample(search.problem, rows, rng), 0.3 * search.remaining)
+        local = LocalSearch(sample, rng, patience=0 if found or quick else SAMPLE_PATIENCE, cells=not quick)
+        found = local.run([sample.plane(w) for w in found])
+    return found
+
+
+def is_large(problem: Problem) -> bool:
+    """Whether a pass over the data is expensive."""
+    return problem.m > MANY_STARTS_ROWS or problem.U.size > CELL_NUMBERS
+
+
+class LocalSearch:
+    """Descents from several starts, then kicks."""
+
+    def __init__(self, search: Search, rng: np.random.Generator, patience: int, cells: bool = True) -> None:
+        self.search, self.problem, self.rng = search, search.problem, rng
+        m = self.problem.m
+        self.scale = feature_scale(search)
+        self.large = is_large(self.problem)
+        rows = CELL_ROWS if self.problem.d <= MANY_COLUMNS else 3 * CELL_ROWS
+        self.small = m <= rows and not self.large and cells
+        self.sizes = schedule(m)[:: 1 if self.problem.d <= MANY_COLUMNS else 2]  # wide steps are slow
+        self.patience = 0 if self.large else patience
+        self.cells = Cells(search) if self.small else None
+        self.corners = Corners(search, rng)
+
+    def run(self, given: Sequence[Plane], svm: Plane | None = None) -> list[FloatArray]:
+        """Descend from the starts, then iterate from the best; the normal vectors found, best first.
+
+        With an SVM given (or no start at all) the usual starts are added.
+        """
+        svm_known = svm is not None
+        svm = self.search.plane(solve_convex(self.problem).w) if svm is None else svm
+        if self.large:
+            starts: Iterable[Plane] = [min([*given, svm, *self.corners.best(1)], key=_value)]
+        elif given and not svm_known:
+            starts = sorted(given, key=_value)[:2]
+        else:
+            starts = self._starts(svm, given)
+        planes = [self.settle(descend(self.search, start, self.sizes)) for start in starts]
+        best = min(planes, key=_value)
+        if not (self.small or self.large) and self.patience and not self.search.expired:
+            self.cells = Cells(self.search)
+        best = self._refined(best)
+        if self.patience:
+            best = self._iterate(best)
+        return [best.w] + [plane.w for plane in sorted(planes, key=_value)[:3]]
+
+    def settle(self, plane: Plane) -> Plane:
+        """A local optimum over cells; where that is slow, only a few neighbours are tried."""
+        if self.search.expired or self.large:
+            return plane
+        if not self.small:
+            return polish(self.search, plane, 12 if self.problem.d <= MANY_COLUMNS else 2)
+        return self._descend_cells(plane)
+
+    def _refined(self, plane: Plane) -> Plane:
+        """The best of a settled plane: over cells if that has not been done, and solved exactly."""
+        slow = self.problem.n * self.problem.d > 5000  # a last exact solve must not overrun the time limit
+        if self.large or (slow and self.search.expired):
+            return plane
+        if not self.small and self.cells is not None:
+            plane = self._descend_cells(plane)
+        return polish(self.search, plane, 0)
+
+    def _descend_cells(self, plane: Plane) -> Plane:
+        cells = self.cells
+        if cells is None or self.search.expired:
+            return plane
+        if not cells.load(plane):
+            # Tied scores cannot be split at will; a tiny turn of the plane splits them consistently.
+            turned = self._turned(plane, 1e-5)
+            if not cells.load(turned):
+                return plane
+        found = cells.descend()
+        return found if found.value < plane.value else plane
+
+    def _starts(self, svm: Plane, given: Sequence[Plane]) -> Iterator[Plane]:
+        search = self.search
+        yield from self._extremes(svm)
+        yield from sorted(given, key=_value)[:2]
+        yield svm
+        if given and self.problem.m > FEW_STARTS_ROWS:
+            return
+        for price in _balanced_prices(self.problem):
+            yield search.plane(search.solve_soft(*_no_rows(self.problem), price=price))
+        through_mean = self._centred(self.problem.C)
+        yield through_mean
+        yield continuation(search, svm)
+        yield continuation(search, through_mean)
+        for corner in self.corners.best(2):
+            if self.small or corner.value <= search.value:
+                yield corner
+
+    def _extremes(self, svm: Plane) -> Iterator[Plane]:
+        """Planes with all free rows on one side, where so large a miscount can pay."""
+        problem = self.problem
+        trivial = problem.trivial
+        for side in (0, 1):
+            z = np.where(problem.side == 0, side, problem.side > 0).astype(np.int8)
+            miscount = abs(problem.count(z) - problem.n_positive)
+            if trivial is not None and problem.count_penalty * miscount < trivial.cost:
+                cell = solve_cell(self.search, z, svm.unlabelled + svm.b)
+                if cell is not None:
+                    yield cell.plane
+
+    def _centred(self, price: FloatArray) -> Plane:
+        """An SVM whose plane passes through the mean of the unlabelled rows."""
+        problem = self.problem
+        mean = np.append(problem.weights @ problem.U / problem.total_weight, 1.0)
+        weight = np.full(2, 10.0 * float(price.sum()))
+        return self.search.plane(
+            self.search.solve_soft(np.vstack([mean, -mean]), np.zeros(2), weight, price=price)
+        )
+
+    def _iterate(self, best: Plane) -> Plane:
+        """Kick the best plane and descend again; kicks grow while they lead back."""
+        failures, strength, turn = 0, 0, 0
+        while failures < self.patience and not self.search.expired:
+            turn += 1
+            found = self._kicked(best, strength, turn)
+            found = self.settle(found if self.small else descend(self.search, found, self.sizes))
+            failures += 1
+            if found.value < best.value * (1.0 - 1e-9):
+                best, failures, strength = self._refined(found), 0, 0
+            elif found.value <= best.value * (1.0 + 1e-7):
+                strength = min(strength + 1, len(STRENGTHS) - 1)
+            else:
+                strength = max(strength - 1, 0)
+        return best
+
+    def _kicked(self, best: Plane, strength: int, turn: int) -> Plane:
+        size = STRENGTHS[strength] * self.rng.uniform(0.5, 1.5)
+        if turn % FRESH == 0 and self.small:
+            return descend(self.search, self._centred(self._reweighted()), self.sizes)
+        if turn % 4 == 1:
+            direction = self._centred(self._reweighted()).w - best.w
+            return self.search.plane(best.w + size * direction)
+        return self._turned(best, size)
+
+    def _turned(self, plane: Plane, size: float) -> Plane:
+        """The plane with noise of that relative size, in units of the features' spread."""
+        noise = self.rng.normal(size=self.problem.d) * self.scale
+        length = float(np.linalg.norm(noise / self.scale))
+        noise *= float(np.linalg.norm(plane.w / self.scale)) / max(length, 1e-300)
+        return self.search.plane(plane.w + size * noise)
+
+    def _reweighted(self) -> FloatArray:
+        return np.asarray(self.problem.C * np.exp(self.rng.normal(0.0, 1.0, self.problem.n)))
+
+
+def _balanced_prices(problem: Problem) -> Iterator[FloatArray]:
+    """Prices that give both classes the same mass; and the masses of the wanted total."""
+    positive = problem.y > 0
+    if positive.all() or not positive.any():
+        return
+    mass = float(problem.C.sum())
+    share = min(max(problem.n_positive / problem.total_weight, 0.02), 0.98)
+    for target in (0.5, share):
+        price = problem.C.copy()
+        price[positive] *= target * mass / problem.C[positive].sum()
+        price[~positive] *= (1.0 - target) * mass / problem.C[~positive].sum()
+        yield price
+
+
+def _no_rows(problem: Problem) -> tuple[FloatArray, FloatArray, FloatArray]:
+    return np.zeros((0, problem.d + 1)), np.zeros(0), np.zeros(0)
+
+
+def _value(plane: Plane) -> float:
+    return plane.value

@@ -1,0 +1,1 @@
+"""scikit-learn's side: from rows and labels to a fitted classifier."""

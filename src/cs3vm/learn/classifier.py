@@ -1,0 +1,400 @@
+"""The scikit-learn classifier."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import check_consistent_length
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import FloatArray
+from ..exceptions import CS3VMWarning, InvalidProblemError
+from ..model.norms import NORMS, Norm
+from ..model.result import Result
+from .class_totals import ClassTotals, read_class_totals, whole_totals
+from .codes import Codes, has_several_classes, read_codes
+from .fitting import check_labelled, check_proof, learn_scaling, make_problem, solve_problem
+from .kernel_map import EXACT_LIMIT, KernelFunction
+from .labels import Labels, as_vector, find_unlabeled, one_class_error, read_labels, read_total, read_weights
+from .rows import read_rows
+from .scaling import Scaling
+from .summary import Summary, dropped_features, dropped_note, summarize, warnings_about
+
+if TYPE_CHECKING:
+    from .several_classes import OneVsRest
+
+
+class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear or kernel classifier for few, biased labels and a known total of positives.
+
+    It learns from labelled rows, unlabelled rows, and the number of positives among the unlabelled ones,
+    by solving the mixed-integer problem of :class:`cs3vm.Problem`. Fully labelled data give a plain SVM.
+    With a total for each of more than two classes it solves one problem per class, against the rest.
+
+    Parameters
+    ----------
+    method
+        ``"auto"``, ``"svm"``, ``"top_tau"``, ``"cs3vm"``, ``"rcm"``, ``"ircm"``, ``"wircm"`` or ``"direct"``;
+        see :func:`cs3vm.solve`.
+    solver
+        The solver of the mixed-integer problems; see :func:`cs3vm.available_solvers`.
+    C
+        Price of the slack of a labelled row, times its sample weight.
+    count_penalty
+        Price of each miscounted unlabelled row (unit of weight).
+    time_limit
+        Seconds; the best answer found by then is used.
+    standardize
+        ``"zscore"`` (mean 0, standard deviation 1, both weighted by ``sample_weight``), ``"paper"``
+        (centred, and rescaled only where a feature reaches beyond ±100), ``"rank"`` (each value by its rank,
+        for kernels only) or None. ``coef_`` and ``intercept_`` are always in the units of ``X``.
+    pos_label
+        The class that ``n_positive`` counts. Default: the greater of the two.
+    unlabeled
+        A value of ``y`` that marks an unlabelled row. Missing values (NaN, None, ``pandas.NA``) always do;
+        so does -1 without being named here if ``y`` has exactly two other values and a total is given.
+    random_state
+        Seed of the methods that draw random numbers.
+    options
+        Further options of the method or the solver, such as ``{"gap": 1e-3}``, and ``side_margin``
+        of :class:`cs3vm.Problem`, which forbids unlabelled rows on the hyperplane.
+    kernel
+        ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"precomputed"`` (``X`` is the kernel matrix:
+        square in ``fit``, with one column per fitted row in ``predict``) or a function ``k(A, B)`` that
+        returns the matrix of all pairs of rows. Kernels see standardised rows; see
+        :mod:`cs3vm.learn.kernel_map`.
+    gamma
+        Of "rbf", "laplacian" and "poly": a positive number, ``"scale"`` (1 / (n_features · variance of the
+        standardised rows)) or ``"auto"`` (1 / n_features).
+    degree, coef0
+        Of "poly": (gamma·x·y + coef0)^degree.
+    n_components
+        The most landmarks that represent the kernel. Default: as many as it takes to be exact, and 300 beyond
+        ``exact_kernel_limit`` rows. Fewer than it takes make another kernel: the summary says so.
+    exact_kernel_limit
+        The most rows for which the kernel is exact, with about 50·N² bytes of memory. Beyond it memory is
+        8·N·n_components bytes besides the rows themselves.
+    norm
+        What is paid for the weights w: ``"l2"`` is ½‖w‖², ``"l1"`` is ‖w‖₁, which leaves features out, and
+        ``"max"`` is ‖w‖_∞; the latter two for the linear kernel only.
+
+    Attributes
+    ----------
+    classes_
+        The class labels, sorted. Of two, a positive decision value means ``classes_[1]``.
+    pos_label_
+        The class that the total counts; of two only.
+    n_positive_
+        The total that was used, in units of ``sample_weight``; with several classes, a dict of them.
+    coef_, intercept_
+        The hyperplane in the units of ``X``; shapes (1, n_features) and (1,), with several classes a row
+        for each. ``coef_`` is for the linear kernel only.
+    dropped_features_
+        Names, or numbers without names, of features with no weight (in any class); linear kernel only.
+    kernel_map_
+        The :class:`cs3vm.learn.kernel_map.KernelMap`; None for the linear kernel.
+    dual_coef_
+        Coefficients of the kernel at the landmarks of ``kernel_map_``, (1, rank); not for the linear kernel.
+    transduction_
+        A class label for every row: given labels are kept, unlabelled rows are classified by the model,
+        which decides the side of rows on the hyperplane so that the total is met.
+    result_
+        The :class:`cs3vm.Result` in scaled units, with a kernel in mapped features: objective, bound, gap,
+        sides of the unlabelled rows. With several classes, a dict from class to the result of its problem,
+        whose sides need not agree: ``transduction_`` does.
+    prices_
+        With several classes: what is taken from each class's score, included in ``intercept_``, so that the
+        highest score meets the totals; see :mod:`cs3vm.learn.assignment`.
+    scaling_
+        The map from the units of ``X`` to scaled ones.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    Sparse input is accepted and converted to dense arrays. A row on the hyperplane is predicted to be
+    positive; optimal hyperplanes almost always touch some unlabelled rows, so for rows seen in ``fit``
+    use ``transduction_`` rather than ``predict``.
+
+    If all labels are of one class, the other must have a name: True and False, 1 and 0, -1 and 1 name
+    each other, a pandas categorical names both, and ``pos_label`` names a positive class that was not seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cs3vm import CS3VMClassifier
+    >>> X = np.array([[-2.0], [-1.0], [0.2], [0.4], [1.0], [2.0]])
+    >>> y = [0, None, None, None, None, 1]
+    >>> clf = CS3VMClassifier(time_limit=5).fit(X, y, n_positive=1)
+    >>> clf.transduction_.tolist()
+    [0, 0, 0, 0, 1, 1]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "method": [str],
+        "solver": [str],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "count_penalty": [Interval(Real, 0, None, closed="neither")],
+        "time_limit": [Interval(Real, 0, None, closed="right")],
+        "standardize": [StrOptions({"zscore", "paper", "rank"}), None],
+        "pos_label": [str, Real, "boolean", None],
+        "unlabeled": [str, Real, "boolean", None],
+        "random_state": ["random_state"],
+        "options": [dict, None],
+        "kernel": [StrOptions({"linear", "rbf", "laplacian", "poly", "precomputed"}), callable],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "exact_kernel_limit": [Interval(Integral, 0, None, closed="left")],
+        "norm": [StrOptions(set(NORMS))],
+    }
+
+    def __init__(
+        self,
+        method: str = "auto",
+        *,
+        solver: str = "auto",
+        C: float = 1.0,
+        count_penalty: float = 1.0,
+        time_limit: float = 60.0,
+        standardize: str | None = "zscore",
+        pos_label: Any = None,
+        unlabeled: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        options: dict[str, Any] | None = None,
+        kernel: str | KernelFunction = "linear",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        n_components: int | None = None,
+        exact_kernel_limit: int = EXACT_LIMIT,
+        norm: Norm = "l2",
+    ) -> None:
+        self.method = method
+        self.solver = solver
+        self.C = C
+        self.count_penalty = count_penalty
+        self.time_limit = time_limit
+        self.standardize = standardize
+        self.pos_label = pos_label
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+        self.options = options
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.exact_kernel_limit = exact_kernel_limit
+        self.norm = norm
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        n_positive: float | Mapping[Any, float] | None = None,
+        positive_rate: float | Mapping[Any, float] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> CS3VMClassifier:
+        """Learn from labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X
+            Rows, labelled and unlabelled; dense, CSR or a data frame.
+        y
+            One label per row; missing where the row is unlabelled.
+        n_positive
+            The known total weight of positives among the unlabelled rows (their number, without weights).
+            With several classes, a mapping or pandas Series from each class to its total; the totals add up
+            to the number of unlabelled rows. A class may have a total and no label.
+        positive_rate
+            Instead of ``n_positive``: their share of the weight of the unlabelled rows. Their total is
+            rounded to the nearest integer, unless some weight is not an integer. With several classes, one
+            share each, rounded so that the totals add up (by largest remainder).
+        sample_weight
+            Weights of the rows: the price C of a labelled row is multiplied by it, and an unlabelled row
+            counts as that many (with more than two classes only as one, or as none). Rows of weight 0 are
+            left out (and still get a label in ``transduction_``).
+        """
+        X = read_rows(self, X, reset=True)
+        totals = read_class_totals(n_positive, positive_rate, self.unlabeled)
+        names = None if totals is None else list(totals.values)
+        has_total = n_positive is not None or positive_rate is not None
+        for name in ("coef_", "dual_coef_", "dropped_features_", "pos_label_", "prices_"):
+            self.__dict__.pop(name, None)  # of an earlier fit of another kind
+        if has_several_classes(y, totals, unlabeled=self.unlabeled, has_total=has_total):
+            codes = read_codes(y, totals, unlabeled=self.unlabeled, pos_label=self.pos_label)
+            check_consistent_length(X, codes.codes)
+            messages = self._fit_several(X, codes, read_weights(sample_weight, len(X)), totals)
+        else:
+            labels = read_labels(
+                y, unlabeled=self.unlabeled, pos_label=self.pos_label, has_total=has_total, names=names
+            )
+            check_consistent_length(X, labels.signs)
+            weight = read_weights(sample_weight, len(X))
+            given = (n_positive, positive_rate) if totals is None else totals.of_positive(labels, weight)
+            messages = self._fit_two(X, labels, weight, *given)
+        for message in messages:
+            warnings.warn(message, CS3VMWarning, stacklevel=3)
+        return self
+
+    def _fit_two(
+        self, X: FloatArray, labels: Labels, weight: FloatArray, n_positive: Any, positive_rate: Any
+    ) -> list[str]:
+        """Fit one hyperplane; returns what to beware of."""
+        labelled, unlabelled = ((known & (weight > 0)) for known in (labels.signs != 0, labels.signs == 0))
+        check_labelled(labelled)
+        signs = labels.signs[labelled]
+        if not unlabelled.any() and len(set(signs.tolist())) == 1:
+            raise one_class_error(labels.decode(signs[:1])[0])
+        total = read_total(n_positive, positive_rate, weight[unlabelled])
+        self.scaling_ = learn_scaling(self, X, weight)
+        scaled = self.scaling_.transform(X)
+        problem, self.kernel_map_ = make_problem(self, scaled, labels.signs, weight, total)
+        self._keep_two(solve_problem(self, problem, self.kernel_map_, self.time_limit), labels, X, weight)
+        return warnings_about(self.result_, self.method)
+
+    def _keep_two(self, result: Result, labels: Labels, X: FloatArray, weight: FloatArray) -> None:
+        self.result_: Any = result
+        self.classes_ = labels.classes
+        self.pos_label_ = labels.classes[labels.positive]
+        self.n_positive_: Any = result.problem.n_positive
+        direction = 1.0 if labels.positive == 1 else -1.0  # scikit-learn: positive means classes_[1]
+        self._keep_planes([direction * np.asarray(result.coef)], [direction * result.intercept])
+        signs = labels.signs.copy()
+        left_out, unlabelled = (signs == 0) & (weight == 0), (signs == 0) & (weight > 0)
+        signs[left_out] = self._signs(X[left_out])
+        signs[unlabelled] = np.where(np.asarray(result.z) > 0, 1, -1)
+        self.transduction_ = labels.decode(signs)
+
+    def _fit_several(
+        self, X: FloatArray, labels: Codes, weight: FloatArray, totals: ClassTotals | None
+    ) -> list[str]:
+        """Fit one hyperplane per class and meet all totals; returns what to beware of."""
+        from .several_classes import one_vs_rest  # loads numba
+
+        labelled, unlabelled = ((known & (weight > 0)) for known in (labels.codes >= 0, labels.codes < 0))
+        check_labelled(labelled)
+        check_proof(self)
+        wanted = whole_totals(totals, labels.classes, weight[unlabelled])
+        self.scaling_ = learn_scaling(self, X, weight)
+        signs = np.where(labels.codes < 0, 0, -1).astype(np.int8)
+        problem, self.kernel_map_ = make_problem(self, self.scaling_.transform(X), signs, weight, wanted[0])
+        fit = one_vs_rest(
+            problem,
+            labels.classes,
+            labels.codes[labelled],
+            wanted,
+            lambda one, seconds: solve_problem(self, one, self.kernel_map_, seconds),
+            self.time_limit,
+        )
+        self._keep_several(fit, labels, X, weight)
+        return fit.warnings(self.method)
+
+    def _keep_several(self, fit: OneVsRest, labels: Codes, X: FloatArray, weight: FloatArray) -> None:
+        self.classes_ = labels.classes
+        names = labels.classes.tolist()
+        self.result_ = dict(zip(names, fit.results, strict=True))
+        self.n_positive_ = dict(zip(names, fit.totals.tolist(), strict=True))
+        self.prices_ = fit.assignment.prices
+        self._keep_planes(fit.coef, fit.intercept)
+        codes = labels.codes.copy()
+        left_out, unlabelled = (codes < 0) & (weight == 0), (codes < 0) & (weight > 0)
+        codes[left_out] = self._values(X[left_out]).argmax(axis=1)
+        codes[unlabelled] = fit.assignment.labels
+        self.transduction_ = labels.decode(codes)
+
+    def _keep_planes(self, planes: Iterable[FloatArray], intercepts: Iterable[float]) -> None:
+        """Keep hyperplanes of the problem in the units of X, or by landmarks of the kernel."""
+        if self.kernel_map_ is None:
+            self.dropped_features_ = dropped_features(self, planes)
+            assert isinstance(self.scaling_, Scaling)  # ranks are for kernels
+            pairs = [self.scaling_.to_original(w, b) for w, b in zip(planes, intercepts, strict=True)]
+            self.coef_ = np.array([w for w, _ in pairs])
+            self.intercept_ = np.array([b for _, b in pairs])
+        else:
+            self.dual_coef_ = np.array([self.kernel_map_.to_landmarks(w) for w in planes])
+            self.intercept_ = np.array(list(intercepts))
+
+    def _signs(self, X: FloatArray) -> NDArray[np.int8]:
+        """The side of each row, +1 for positive; rows on the plane are positive."""
+        values = self._values(X)[:, 0]
+        if self.pos_label_ != self.classes_[1]:
+            values = -values
+        return np.where(values >= 0, 1, -1).astype(np.int8)
+
+    def _values(self, X: FloatArray) -> FloatArray:
+        """The score of each row for each hyperplane."""
+        if self.kernel_map_ is None:
+            return np.asarray(X @ self.coef_.T + self.intercept_)
+        scaled = self.scaling_.transform(X)
+        return np.asarray(self.kernel_map_.scores(scaled, self.dual_coef_.T) + self.intercept_)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """``coef_ · x + intercept_`` of each row, or its kernel form; above 0 means ``classes_[1]``.
+
+        With several classes, one column per class; the highest value is the class that is predicted.
+        """
+        check_is_fitted(self)
+        values = self._values(read_rows(self, X, reset=False))
+        return values if len(self.classes_) > 2 else values[:, 0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row; of two, one on the hyperplane is positive (``pos_label_``)."""
+        check_is_fitted(self)
+        rows = read_rows(self, X, reset=False)
+        if len(self.classes_) > 2:
+            return np.asarray(self.classes_[self._values(rows).argmax(axis=1)])
+        signs = self._signs(rows)
+        positive = int(self.pos_label_ == self.classes_[1])
+        return Labels(self.classes_, positive, signs).decode(signs)
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy on labelled rows."""
+        y = as_vector(y)
+        missing = find_unlabeled(y)
+        if missing.any():
+            raise InvalidProblemError(
+                f"y has no label in {int(missing.sum())} rows, the first in row {int(np.argmax(missing))}: "
+                "a score needs the true label of every row"
+            )
+        y = np.array(y.tolist()) if y.dtype == object else y
+        return float(super().score(X, y, sample_weight))
+
+    def summary(self) -> Summary:
+        """The plain SVM, the top-τ rule and this fit side by side, and what to beware of.
+
+        With several classes, one row per class. Print it for a table. The baselines are solved by it.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            from .several_classes import OneVsRest, summarize_classes
+
+            summary = summarize_classes(OneVsRest(self.classes_, tuple(self.result_.values())), self.method)
+        else:
+            summary = summarize(self.result_, self.method)
+        return summary.with_notes(dropped_note(self))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "coef_" and self.__dict__.get("kernel_map_") is not None:
+            raise AttributeError(
+                "coef_ exists only for kernel='linear': a kernel gives no weights of features. The plane in "
+                "mapped features is result_.coef, its form by landmarks dual_coef_ and kernel_map_"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -1,0 +1,55 @@
+"""Reading rows for the classifier: dense numbers, with errors that name the place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
+
+from .._typing import FloatArray
+from ..exceptions import InvalidProblemError
+
+
+def read_rows(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
+    """X as finite numbers; ``reset`` when it is fitted to, so that its features are remembered."""
+    try:
+        rows = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise InvalidProblemError(
+            f"X must be numeric, but {error}{_text_columns(X)}: encode text as numbers, "
+            "for example with sklearn.preprocessing.OneHotEncoder"
+        ) from error
+    X = rows.toarray() if issparse(rows) else rows
+    bad = ~np.isfinite(X)
+    if bad.any():
+        row, column = (int(i[0]) for i in np.nonzero(bad))
+        names = getattr(estimator, "feature_names_in_", None)
+        name = "" if names is None else f" ({names[column]!r})"
+        raise InvalidProblemError(
+            f"Input X contains NaN or infinity: {int(bad.sum())} values, the first in row {row}, "
+            f"column {column}{name}. Impute them or drop the rows; only y may have missing values"
+        )
+    return np.asarray(X)
+
+
+def check_square(X: FloatArray) -> None:
+    """Refuse a precomputed kernel that is not the matrix of all pairs of rows."""
+    if X.shape[0] != X.shape[1]:
+        raise InvalidProblemError(
+            "with kernel='precomputed', X must be the square matrix of the kernel of all pairs of rows, "
+            f"got {X.shape[0]} x {X.shape[1]}"
+        )
+
+
+def _text_columns(X: Any) -> str:
+    """Which columns of a data frame are not numeric."""
+    if not hasattr(X, "select_dtypes"):
+        return ""
+    names = X.select_dtypes(exclude=["number", "bool"]).columns.tolist()
+    return f" (columns {', '.join(map(repr, names))})"

@@ -1,0 +1,178 @@
+"""What the methods share: the clock, the calls to a solver, the incumbent and the record of the steps."""
+
+from __future__ import annotations
+
+import time
+from numbers import Real
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+
+from ..._typing import FloatArray
+from ...convex.svm import first_answer, solve_convex
+from ...exceptions import InvalidProblemError
+from ...model.problem import Problem
+from ...model.result import Result, answer
+from ...model.status import Callback, Iteration, Status, TracePoint
+from ...solvers import get_solver, solver_name
+from ...solvers.mip import known_value
+
+#: Solvers whose model has a big-M; ``big_m="paper"`` hands them the method's own M^t.
+BIG_M_SOLVERS = ("scip", "gurobi", "highs")
+#: A P4 is as hard as the problem itself: our engine gets this share of the time for each by default.
+SUBPROBLEM_SHARE = 0.025
+
+SubproblemLimit = float | None | Literal["auto"]
+
+
+#: Where the paper's parameters make sense: (smallest, largest).
+RANGES = {
+    "n_clusters": (1, np.inf),
+    "max_clusters": (1, np.inf),
+    "far_quantile": (0, 1),
+    "far_step": (0, 1),
+    "max_fixed": (0, np.inf),
+    "fix_factor": (1, np.inf),
+    "fix_time_limit": (0, np.inf),
+}
+
+
+def check_options(**options: Any) -> None:
+    """Refuse parameters outside their range; None stands for the default."""
+    for name, value in options.items():
+        low, high = RANGES[name]
+        if value is not None and not (isinstance(value, Real) and low <= float(value) <= high):
+            limits = f"at least {low}" if high == np.inf else f"between {low} and {high}"
+            raise InvalidProblemError(f"{name} must be a number {limits}, got {value!r}")
+
+
+class Run:
+    """One run of a method on a problem. As a context it turns Ctrl-C into the best answer so far."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        solver: str,
+        time_limit: float,
+        gap: float,
+        random_state: int,
+        callback: Callback | None,
+        subproblem_time_limit: SubproblemLimit = "auto",
+        **native: Any,
+    ) -> None:
+        solver = solver_name(solver, problem.norm)
+        if solver not in BIG_M_SOLVERS:
+            from ...engine.warm_up import warm_up  # compiled code: loaded when first needed
+
+            warm_up()
+        self.began = time.perf_counter()
+        self.problem, self.solver, self.time_limit = problem, solver, time_limit
+        self.gap, self.random_state, self.callback = gap, random_state, callback
+        if subproblem_time_limit == "auto":
+            subproblem_time_limit = None if solver in BIG_M_SOLVERS else SUBPROBLEM_SHARE * time_limit
+        self.subproblem_time_limit, self.native = subproblem_time_limit, native
+        self.status = Status.TIME_LIMIT  # until the method says otherwise
+        self.iterations: list[Iteration] = []
+        self.trace: list[TracePoint] = []
+        self.n_nodes = 0
+        svm = solve_convex(problem)
+        self.best = first_answer(problem, svm)
+        self.lower_bound = max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if kind is KeyboardInterrupt:
+            self.status = Status.INTERRUPTED
+            return True
+        return False
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float:
+        """Seconds left."""
+        return self.time_limit - self.seconds
+
+    def first_big_m(self) -> float:
+        """M^1: eq. (validM), or from the first point known where the point behind it is not feasible."""
+        if np.any(self.problem.side) or self.problem.side_margin > 0:
+            return self.problem.big_m(known_value(self.problem, self.best, None, None))
+        return self.problem.paper_big_m
+
+    def offer(self, plane: FloatArray) -> float:
+        """Evaluate a plane with its best intercept, keep it if it is the best; return its objective."""
+        candidate = answer(self.problem, plane, Status.FEASIBLE)
+        if candidate is None:
+            return float("inf")
+        if self.best is None or candidate.objective < self.best.objective:
+            self.best = candidate
+        return candidate.objective
+
+    def solve(
+        self, subproblem: Problem, *, start: Result | None = None, big_m: float | None = None, **options: Any
+    ) -> Result:
+        """Hand a subproblem to the solver within the time that is left."""
+        native = dict(self.native)
+        if self.solver not in BIG_M_SOLVERS:
+            # P5 asks for a proof, and most proofs are immediate: no heuristic there.
+            native.setdefault("heuristic", not options.get("first_improvement", False))
+        elif native.get("big_m") == "paper" and big_m is not None:
+            native["big_m"] = big_m
+        limits = [self.left, options.pop("time_limit", None), self.subproblem_time_limit]
+        step = get_solver(self.solver, subproblem.norm)(
+            subproblem,
+            start=start,
+            time_limit=max(0.0, min(t for t in limits if t is not None)),
+            gap=options.pop("gap", self.gap),
+            random_state=self.random_state,
+            **native,
+            **options,
+        )
+        if step.status is Status.INTERRUPTED:
+            if step.coef is not None and subproblem.d == self.problem.d:
+                self.offer(step.coef)
+            raise KeyboardInterrupt
+        return step
+
+    def record(self, phase: str, step: Result, began: float, objective: float, **fields: Any) -> None:
+        """Write down one step and tell the caller about it."""
+        seconds = self.seconds
+        self.iterations.append(
+            Iteration(
+                phase, step.status, step.objective, step.lower_bound, objective, seconds - began, **fields
+            )
+        )
+        self.n_nodes += step.n_nodes
+        incumbent = float("inf") if self.best is None else self.best.objective
+        self.trace.append(TracePoint(seconds, incumbent, self.lower_bound, self.n_nodes))
+        if self.callback is not None:
+            self.callback(self.trace[-1])
+
+    def result(self, **extras: Any) -> Result:
+        """The best answer so far; the SVM's direction and the trivial point are among them."""
+        best, status = self.best, self.status
+        if best is None:  # nothing was found, which proves nothing
+            return Result(self.problem, Status.TIME_LIMIT, lower_bound=self.lower_bound, seconds=self.seconds)
+        optimal = best.objective - self.lower_bound <= self.gap * max(abs(best.objective), 1e-10)
+        return Result(
+            self.problem,
+            Status.OPTIMAL if optimal else status,
+            best.coef,
+            best.intercept,
+            best.z,
+            lower_bound=self.lower_bound,
+            seconds=self.seconds,
+            n_nodes=self.n_nodes,
+            iterations=tuple(self.iterations),
+            trace=tuple(self.trace),
+            extras={**best.extras, "solver": self.solver, **extras},
+        )

@@ -1,0 +1,1 @@
+"""The optimisation problem as data, and the answer to it: numpy only."""

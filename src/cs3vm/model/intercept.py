@@ -1,0 +1,225 @@
+"""The best intercept for a given normal vector: exact, by rank, in O(N log N).
+
+For a fixed ``w`` the model is a function of ``b`` and of the sides ``z`` alone. Sort the unlabelled scores
+``s = w·u`` in descending order. A count of the first ``c`` points is reached exactly for ``b`` in
+``[ε - s_c, -ε - s_{c+1}]``, and the hinge sum is convex in ``b``: clip its minimiser to each interval and
+take the best ``c``. Points are counted by rank and never by the sign of ``w·u + b``, so rounding cannot
+misjudge a point that lies on the hyperplane.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import FloatArray
+from .subset_sum import nearest_subset
+
+#: Scores closer than this, relative to the largest, are one tied group; weights may be split inside it.
+TIE_TOLERANCE = 1e-12
+#: An interval of ``b`` that is empty by no more than this, relative to the largest score, is a point.
+EMPTY_TOLERANCE = 1e-9
+#: From this many rows of equal weight on, only those that can matter are sorted.
+WINDOW_ROWS = 2000
+
+
+class Intercept(NamedTuple):
+    """The best ``b`` for a given ``w``, the sides ``z`` it comes with, and its cost without ``½‖w‖²``."""
+
+    b: float
+    z: NDArray[np.int8]
+    cost: float
+    exact: bool  # False only where a large tied group of unequal weights was split greedily
+
+
+class HingeSum:
+    """``Σ Cᵢ·max(0, 1 - yᵢ(fᵢ + b))`` as a function of ``b``, for fixed scores ``f`` of the labelled rows."""
+
+    def __init__(self, scores: FloatArray, y: FloatArray, C: FloatArray) -> None:
+        positive = y > 0
+        # A positive row costs C·(p - b) for b < p, a negative one C·(b - q) for b > q.
+        self._p, self._p_mass, self._p_moment = self._sorted(1.0 - scores[positive], C[positive])
+        self._q, self._q_mass, self._q_moment = self._sorted(-1.0 - scores[~positive], C[~positive])
+
+    @staticmethod
+    def _sorted(breaks: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        order = np.argsort(breaks)
+        breaks, mass = breaks[order], mass[order]
+        return breaks, np.append(0.0, np.cumsum(mass)), np.append(0.0, np.cumsum(mass * breaks))
+
+    def __call__(self, b: FloatArray) -> FloatArray:
+        """Evaluate the sum at each of several ``b``."""
+        i = np.searchsorted(self._p, b, side="right")
+        j = np.searchsorted(self._q, b, side="left")
+        above = (self._p_moment[-1] - self._p_moment[i]) - b * (self._p_mass[-1] - self._p_mass[i])
+        below = b * self._q_mass[j] - self._q_moment[j]
+        return np.asarray(above + below)
+
+    def minimisers(self) -> tuple[float, float]:
+        """The interval of minimisers; infinite at an end where only one class is labelled."""
+        breaks = np.append(self._p, self._q)
+        order = np.argsort(breaks)
+        jumps = np.append(np.diff(self._p_mass), np.diff(self._q_mass))[order]
+        breaks = np.concatenate([[-np.inf], breaks[order], [np.inf]])
+        slope = np.append(0.0, np.cumsum(jumps)) - self._p_mass[-1]  # on [breaks[i], breaks[i+1]]
+        flat = 1e-12 * (self._p_mass[-1] + self._q_mass[-1])
+        first_rise = int(np.argmax(slope > flat)) if slope[-1] > flat else len(slope)
+        first_flat = int(np.argmax(slope >= -flat))
+        return float(breaks[first_flat]), float(breaks[first_rise])
+
+
+def best_intercept(
+    hinge: HingeSum,
+    scores: FloatArray,
+    weights: FloatArray,
+    side: NDArray[np.int8],
+    n_positive: float,
+    count_penalty: float,
+    side_margin: float,
+) -> Intercept | None:
+    """Return the cheapest ``(b, z)`` for the unlabelled ``scores``, or None if the fixed sides allow none."""
+    slack = EMPTY_TOLERANCE * (1.0 + float(np.max(np.abs(scores), initial=0.0)))
+    if side_margin > 0.0:  # large scores must not blur a margin
+        slack = min(slack, 1e-6 * side_margin)
+    limits = _limits_of_fixed_sides(scores, side, side_margin, slack)
+    if limits is None:
+        return None
+    free = np.flatnonzero(side == 0)
+    target = n_positive - float(weights[side > 0].sum())
+    unit = bool(np.all(weights == 1.0))
+    minimisers = hinge.minimisers()
+    above, last = 0, len(free)
+    if unit and side_margin == 0.0 and len(free) > WINDOW_ROWS:
+        order, above = _ranked_window(scores, free, target, minimisers, limits)
+    else:
+        order = free[np.argsort(-scores[free], kind="stable")]
+
+    lower = np.append(-np.inf, side_margin - scores[order])
+    upper = np.append(-side_margin - scores[order], np.inf)
+    b, reachable = _clip_to_intervals(minimisers, lower, upper, limits, slack)
+    counts = above + np.append(0.0, np.cumsum(weights[order]))
+    reachable[0] &= above == 0  # the ends of a window are not the ends of the ranking
+    reachable[-1] &= above + len(order) == last
+    cost = hinge(b) + count_penalty * np.abs(counts - target)
+    cost[~reachable] = np.inf
+    c = int(np.argmin(cost))
+    z = (side > 0).astype(np.int8)
+    best: Intercept | None = None
+    if np.isfinite(cost[c]):
+        if above:
+            z[free[scores[free] > scores[order[0]]]] = 1
+        z[order[:c]] = 1
+        best = Intercept(float(b[c]), z, float(cost[c]), True)
+    if side_margin == 0.0 and not unit:
+        split = _split_tied_group(scores, weights, order, counts, target)
+        if split is not None and limits[0] - slack <= split.b <= limits[1] + slack:
+            best = _better(best, split, hinge, weights, side, n_positive, count_penalty)
+    return best
+
+
+def _ranked_window(
+    scores: FloatArray,
+    free: NDArray[np.intp],
+    target: float,
+    minimisers: tuple[float, float],
+    limits: tuple[float, float],
+) -> tuple[NDArray[np.intp], int]:
+    """The free rows that may lie on either side, in descending order of score, and how many rank above them.
+
+    The hinge sum falls towards its minimisers and the miscount towards the τ-quantile, so the best ``b``
+    lies between the two (each moved inside the limits). One more row at each end closes the outer intervals.
+    """
+    s = scores[free]
+    rank = len(s) - min(max(round(target), 0), len(s))
+    places = [i for i in (rank - 1, rank) if 0 <= i < len(s)]
+    around = np.partition(s, places)[places]
+    q0, q1 = np.clip((-around.max(), -around.min()), *limits)
+    f0, f1 = np.clip(minimisers, *limits)
+    low, high = (min(f1, q0), q1) if f1 < q0 else (q0, max(f0, q1))
+    above, below = s > -low, s < -high
+    keep = ~(above | below)
+    if above.any():
+        keep |= s == s[above].min()
+    if below.any():
+        keep |= s == s[below].max()
+    order = free[keep][np.argsort(-s[keep], kind="stable")]
+    return order, int(np.count_nonzero(s > scores[order[0]]))
+
+
+def _limits_of_fixed_sides(
+    scores: FloatArray, side: NDArray[np.int8], margin: float, slack: float
+) -> tuple[float, float] | None:
+    low = margin - float(np.min(scores[side > 0], initial=np.inf))
+    high = -margin - float(np.max(scores[side < 0], initial=-np.inf))
+    if low <= high:
+        return low, high
+    return (0.5 * (low + high),) * 2 if low - high <= slack else None
+
+
+def _clip_to_intervals(
+    minimisers: tuple[float, float],
+    lower: FloatArray,
+    upper: FloatArray,
+    limits: tuple[float, float],
+    slack: float,
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """For each interval the minimiser nearest to its middle; and which intervals are not empty."""
+    lower, upper = np.maximum(lower, limits[0]), np.minimum(upper, limits[1])
+    reachable = lower <= upper + slack
+    lower, upper = np.where(lower <= upper, lower, upper), np.where(lower <= upper, upper, lower)
+    low = np.minimum(np.maximum(minimisers[0], lower), upper)
+    high = np.maximum(np.minimum(minimisers[1], upper), lower)
+    # Where a whole range of b is equally good its middle keeps points off the plane.
+    with np.errstate(invalid="ignore"):
+        middle = 0.5 * (low + high)
+    one_sided = np.where(np.isfinite(low), low + 1.0, np.where(np.isfinite(high), high - 1.0, 0.0))
+    return np.where(np.isfinite(low) & np.isfinite(high), middle, one_sided), reachable
+
+
+class _Split(NamedTuple):
+    b: float
+    positive: NDArray[np.intp]
+    exact: bool
+
+
+def _split_tied_group(
+    scores: FloatArray,
+    weights: FloatArray,
+    order: NDArray[np.intp],
+    counts: FloatArray,
+    target: float,
+) -> _Split | None:
+    """Split the tied group in which the target lies so that its count comes nearest to the target."""
+    if not 0.0 < target < counts[-1]:
+        return None
+    s = scores[order]
+    tied = s[:-1] - s[1:] <= TIE_TOLERANCE * (1.0 + float(np.max(np.abs(s))))
+    middle = int(np.searchsorted(counts, target, side="left")) - 1  # the point that crosses the target
+    gaps = np.flatnonzero(~tied)
+    start = int(gaps[gaps < middle].max(initial=-1)) + 1
+    stop = int(gaps[gaps >= middle].min(initial=len(s) - 1)) + 1
+    if stop - start < 2:
+        return None
+    chosen, exact = nearest_subset(weights[order[start:stop]], target - counts[start])
+    positive = np.append(order[:start], order[start:stop][chosen])
+    return _Split(-0.5 * float(s[start] + s[stop - 1]), positive, exact)
+
+
+def _better(
+    best: Intercept | None,
+    split: _Split,
+    hinge: HingeSum,
+    weights: FloatArray,
+    side: NDArray[np.int8],
+    n_positive: float,
+    count_penalty: float,
+) -> Intercept:
+    z = (side > 0).astype(np.int8)
+    z[split.positive] = 1
+    miscount = abs(float(weights @ z) - n_positive)
+    cost = float(hinge(np.array([split.b]))[0]) + count_penalty * miscount
+    if best is not None and best.cost <= cost:
+        return best if split.exact else best._replace(exact=False)
+    return Intercept(split.b, z, cost, split.exact)

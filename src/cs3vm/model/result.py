@@ -1,0 +1,149 @@
+"""What every method and solver returns: an answer that carries its problem and checks itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import FloatArray
+from .problem import Problem
+from .result_json import decode, encode
+from .status import Iteration, Status, Trace
+
+#: What :meth:`Result.to_json` writes of a result, besides its problem.
+_WRITTEN = (
+    "status",
+    "objective",
+    "lower_bound",
+    "coef",
+    "intercept",
+    "z",
+    "seconds",
+    "n_nodes",
+    "iterations",
+    "trace",
+    "extras",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A hyperplane, the sides of the unlabelled rows, and how good they are proven to be.
+
+    The objective is recomputed from the data by the problem, never taken from a backend, and the lower
+    bound is always a number: at worst that of the SVM, at the very least 0.
+    """
+
+    problem: Problem
+    status: Status
+    coef: FloatArray | None = None
+    intercept: float = float("nan")
+    z: NDArray[np.int8] | None = None
+    lower_bound: float = 0.0
+    seconds: float = 0.0
+    n_nodes: int = 0
+    iterations: tuple[Iteration, ...] = ()
+    trace: Trace = ()
+    extras: dict[str, Any] = field(default_factory=dict)
+    objective: float = field(init=False, default=float("inf"))
+
+    def __post_init__(self) -> None:
+        if self.coef is not None and self.z is not None:
+            value = self.problem.objective(self.coef, self.intercept, self.z)
+            object.__setattr__(self, "objective", value)
+        object.__setattr__(self, "lower_bound", float(min(self.lower_bound, self.objective)))
+
+    @property
+    def found(self) -> bool:
+        """Whether there is an answer at all."""
+        return self.coef is not None
+
+    @property
+    def gap(self) -> float:
+        """``(objective - lower_bound) / max(|objective|, 1e-10)``."""
+        if not self.found:
+            return float("inf")
+        return (self.objective - self.lower_bound) / max(abs(self.objective), 1e-10)
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the answer is proven optimal to the gap that was asked for."""
+        return self.status is Status.OPTIMAL
+
+    @property
+    def count(self) -> float:
+        """Weight of the unlabelled rows on the positive side."""
+        return float("nan") if self.z is None else self.problem.count(self.z)
+
+    @property
+    def eta(self) -> tuple[float, float]:
+        """(η₁, η₂): shortfall and excess of the count."""
+        return (float("nan"),) * 2 if self.z is None else self.problem.eta(self.z)
+
+    @property
+    def violation(self) -> float:
+        """How far the worst unlabelled row lies on the wrong side; of the order of rounding."""
+        if self.coef is None or self.z is None:
+            return float("nan")
+        return self.problem.violation(self.coef, self.intercept, self.z)
+
+    @property
+    def on_plane(self) -> int:
+        """Number of unlabelled rows on the hyperplane, which the model may count on either side."""
+        if self.coef is None:
+            return 0
+        return int(self.problem.on_plane(self.coef, self.intercept).sum())
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the answer is no better than ``w = 0``: the data then say nothing."""
+        trivial = self.problem.trivial
+        return self.found and trivial is not None and self.objective >= trivial.cost * (1 - 1e-9)
+
+    def to_json(self, *, with_problem: bool = True) -> str:
+        """The result as JSON; without its problem it is small, and needs the problem to be read again."""
+        fields = {name: getattr(self, name) for name in _WRITTEN}
+        return encode(fields, self.problem if with_problem else None)
+
+    @classmethod
+    def from_json(cls, text: str, problem: Problem | None = None) -> Result:
+        """Read what :meth:`to_json` wrote; the objective is recomputed from the problem."""
+        return cls(**decode(text, problem))
+
+    def __repr__(self) -> str:
+        if not self.found:
+            return f"Result(status={self.status.value!r}, no point, lower_bound={self.lower_bound:.6g})"
+        return (
+            f"Result(status={self.status.value!r}, objective={self.objective:.6g}, "
+            f"lower_bound={self.lower_bound:.6g}, gap={self.gap:.3g}, "
+            f"count={self.count:g} of {self.problem.n_positive:g}, on_plane={self.on_plane}, "
+            f"seconds={self.seconds:.2f})"
+        )
+
+    def _repr_html_(self) -> str:
+        """A small table for notebooks."""
+        cells = {"status": self.status.value, "lower bound": f"{self.lower_bound:.6g}"}
+        if self.found:
+            cells |= {
+                "objective": f"{self.objective:.6g}",
+                "gap": f"{100 * self.gap:.2f} %",
+                "positives": f"{self.count:g} of {self.problem.n_positive:g}",
+                "on the plane": str(self.on_plane),
+            }
+        cells["seconds"] = f"{self.seconds:.2f}"
+        rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in cells.items())
+        return f"<table><caption>cs3vm.Result</caption>{''.join(rows)}</table>"
+
+
+def answer(problem: Problem, w: FloatArray, status: Status, **fields: Any) -> Result | None:
+    """The result for this ``w`` with its best intercept and sides; None if the fixed sides allow none."""
+    best = problem.best_intercept(w)
+    if best is None:
+        return None
+    if not best.exact:
+        fields.setdefault("extras", {})["inexact_subset_sum"] = True
+    return Result(problem, status, np.asarray(w, dtype=float), best.b, best.z, **fields)

@@ -1,0 +1,1 @@
+"""Proofs of optimality as files, and their checker. It shares no code with the engine."""

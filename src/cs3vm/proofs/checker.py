@@ -1,0 +1,308 @@
+r"""Check a proof of optimality. This file shares no code with the engine that wrote the proof.
+
+A proof shows that no point of the problem has an objective below ``cutoff``. It is a walk through a tree of
+nodes, each holding some unlabelled rows on a side. It states only what the checker can recompute:
+
+- **value** – multipliers of a relaxation (an SVM with the node's sides held, and perhaps one more row). Any
+  multipliers give a lower bound by weak duality, which is recomputed in exact integer arithmetic. It holds
+  in the node and everywhere below it.
+- **reference** – a labeling of the free rows, against which other labelings are measured. With k the excess
+  of its count over τ, a labeling that flips the candidates S (the rows that bring the count nearer to τ) has
+  a miscount of at least k - weight(S) and costs at least the value of every single flip in it.
+- **fix** – a row must be on a side, because every labeling with it on the other costs at least ``cutoff``.
+- **branch**, **close** – the two sides of a row; a node is closed when its bound reaches ``cutoff``, or when
+  both its children are closed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import inf, nextafter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..model.problem import Problem
+from .format import FORMAT, VERSION, digest
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the checker found."""
+
+    confirmed: bool
+    message: str
+    lower_bound: float = 0.0  #: no point has a smaller objective (if confirmed)
+    objective: float = inf  #: of the incumbent, recomputed
+    violation: float = inf  #: δ: how far the incumbent's worst row lies on the wrong side
+    n_values: int = 0
+    n_fixings: int = 0
+    n_nodes: int = 0
+
+    def __bool__(self) -> bool:
+        return self.confirmed
+
+
+class Refuted(Exception):  # noqa: N818
+    """The proof does not show what it claims."""
+
+
+def verify(problem: Problem, proof: str | Path) -> Verdict:
+    """Confirm or refute that the proof's incumbent is optimal for this problem, to the proof's cutoff."""
+    problem.require_l2("a proof for verify()", "its bounds are in Result.lower_bound")
+    checker: _Checker | None = None
+    try:
+        lines = _lines(Path(proof))
+        header = next(lines, {})
+        if header.get("format") != FORMAT or header.get("version") != VERSION:
+            raise Refuted(f"not a proof file of version {VERSION}")
+        if header.get("problem") != digest(problem):
+            raise Refuted("the proof belongs to another problem")
+        checker = _Checker(problem, header)
+        for record in lines:
+            checker.take(record)
+        checker.finish()
+    except Refuted as reason:
+        return _verdict(checker, False, f"refuted: {reason}")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        return _verdict(checker, False, f"refuted: the file cannot be read ({error})")
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        return _verdict(checker, False, f"refuted: malformed record ({error!r})")
+    note = f"; {header['note']}" if header.get("note") else ""
+    return _verdict(checker, True, f"confirmed: no point has an objective below {checker.cutoff:.9g}{note}")
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The records; the last line must be the checksum of all that stands before it."""
+    sha = hashlib.sha256()
+    end = None
+    with gzip.open(path, "rb") as file:
+        for line in file:
+            if end is not None:
+                raise Refuted("there is text after the checksum")
+            record = json.loads(line)
+            if "sha256" in record:
+                end = record["sha256"]
+                continue
+            sha.update(line)
+            yield record
+    if end != sha.hexdigest():
+        raise Refuted("the checksum does not fit: the file is truncated or was changed")
+
+
+def _verdict(checker: _Checker | None, confirmed: bool, message: str) -> Verdict:
+    if checker is None:
+        return Verdict(confirmed, message)
+    bound = checker.cutoff if confirmed else 0.0
+    counts = checker.n_values, checker.n_fixings, checker.n_nodes
+    return Verdict(confirmed, message, bound, checker.objective, checker.violation, *counts)
+
+
+@dataclass
+class _Node:
+    """What is known at a node: sides, single-flip values by side, the value with no flip."""
+
+    side: np.ndarray
+    flip: np.ndarray  # (2, m): row 0 for the value with the row held negative, row 1 for positive
+    value: float = 0.0
+    reference: np.ndarray | None = None
+    branch: int | None = None
+    closed_children: set[int] = field(default_factory=set)
+
+    def hold(self, row: int, side: int) -> None:
+        """Put a row on a side: what its flip there costs, every point of the node now costs."""
+        self.side[row] = side
+        self.value = max(self.value, float(self.flip[(side + 1) // 2, row]))
+
+    def child(self, row: int, side: int) -> _Node:
+        child = _Node(self.side.copy(), self.flip.copy(), self.value, self.reference)
+        child.hold(row, side)
+        return child
+
+
+class _Checker:
+    def __init__(self, problem: Problem, header: dict[str, Any]) -> None:
+        self.problem = problem
+        self.cutoff, self.level = float(header["cutoff"]), float(header["objective"])
+        w, b = np.array(header["coef"], dtype=float), float(header["intercept"])
+        z = np.array(header["z"], dtype=np.int8)
+        self.objective, self.violation = problem.objective(w, b, z), problem.violation(w, b, z)
+        if abs(self.objective - self.level) > 1e-9 * max(1.0, abs(self.level)):
+            raise Refuted(f"the incumbent has the objective {self.objective!r}, not {self.level!r}")
+        if not self.cutoff <= self.level:
+            raise Refuted("the cutoff lies above the incumbent")
+        self.arithmetic = _ExactDual(problem, self.level)
+        m = problem.m
+        self.path = [_Node(problem.side.astype(np.int8), np.zeros((2, m)))]
+        self.closed = False
+        self.n_values = self.n_fixings = 0
+        self.n_nodes = 1
+
+    @property
+    def node(self) -> _Node:
+        if self.closed:
+            raise Refuted("a record after the root was closed")
+        return self.path[-1]
+
+    def take(self, record: dict[str, Any]) -> None:
+        """Check one record."""
+        kind = record["t"]
+        if kind == "value":
+            self._value(record)
+        elif kind == "reference":
+            reference = np.zeros(self.problem.m, dtype=bool)
+            reference[record["positive"]] = True
+            self.node.reference = reference
+        elif kind == "fix":
+            self._fix(int(record["row"]), int(record["side"]))
+        elif kind == "branch":
+            self._branch(int(record["row"]), int(record["side"]))
+        elif kind == "close":
+            self._close()
+        else:
+            raise Refuted(f"unknown record {kind!r}")
+
+    def finish(self) -> None:
+        """The proof is complete when the root is closed."""
+        if not self.closed:
+            raise Refuted("the root was never closed: some sides are not covered")
+
+    def _value(self, record: dict[str, Any]) -> None:
+        node, flipped = self.node, record.get("flip")
+        side = node.side
+        if flipped is not None:
+            row, to = int(flipped[0]), int(flipped[1])
+            if to not in (-1, 1) or side[row] == -to:
+                raise Refuted(f"row {row} cannot be flipped here")
+            side = side.copy()
+            side[row] = to
+        bound = self.arithmetic.bound(record["alpha"], record["beta"], side)
+        self.n_values += 1
+        if flipped is None:
+            node.value = max(node.value, bound)
+        else:
+            node.flip[(to + 1) // 2, row] = max(node.flip[(to + 1) // 2, row], bound)
+
+    def _fix(self, row: int, side: int) -> None:
+        node = self.node
+        if side not in (-1, 1) or node.side[row] != 0:
+            raise Refuted(f"row {row} cannot be fixed here")
+        if self._cheapest(node, row, -side) < self.cutoff:
+            raise Refuted(f"row {row} may still be on the other side")
+        node.hold(row, side)
+        self.n_fixings += 1
+
+    def _branch(self, row: int, side: int) -> None:
+        node = self.node
+        if node.side[row] != 0 or side not in (-1, 1):
+            raise Refuted(f"cannot branch on row {row}")
+        if node.branch not in (None, row):
+            raise Refuted("a node has one branching row")
+        node.branch = row
+        self.path.append(node.child(row, side))
+        self.n_nodes += 1
+
+    def _close(self) -> None:
+        node = self.node
+        both = node.branch is not None and node.closed_children == {-1, 1}
+        if not both and self._cheapest(node) < self.cutoff:
+            raise Refuted("a node was closed whose bound is below the cutoff")
+        self.path.pop()
+        if self.path:
+            parent = self.path[-1]
+            assert parent.branch is not None
+            parent.closed_children.add(int(node.side[parent.branch]))
+        else:
+            self.closed = True
+
+    def _cheapest(self, node: _Node, row: int | None = None, side: int = 0) -> float:
+        """A lower bound on the objective in this node, with one row on a given side if asked for."""
+        problem, sides, least = self.problem, node.side, node.value
+        if row is not None:
+            sides = sides.copy()
+            sides[row] = side
+            least = max(least, float(node.flip[(side + 1) // 2, row]))
+        free = sides == 0
+        reference = free & (node.reference if node.reference is not None else False)
+        weights, tau = problem.weights, problem.n_positive
+        fixed_positive, fixed_negative = weights[sides > 0].sum(), weights[sides < 0].sum()
+        total = float(weights.sum())
+        unavoidable = max(0.0, fixed_positive - tau, tau - (total - fixed_negative))
+        excess = fixed_positive + weights[reference].sum() - tau
+        candidates = np.flatnonzero(reference if excess > 0 else free & ~reference)
+        values = np.maximum(node.flip[0 if excess > 0 else 1, candidates], least)
+        order = np.argsort(values)
+        flipped = np.append(0.0, np.cumsum(weights[candidates][order]))
+        slack = 0.0 if np.all(weights == np.round(weights)) else 2.0**-50 * (problem.m + 2) * total
+        miscount = np.maximum(unavoidable, abs(excess) - flipped) - slack
+        costs = np.append(least, values[order]) + problem.count_penalty * np.maximum(miscount, 0.0)
+        return float(costs.min()) * (1.0 - 2.0**-50)  # the few roundings of this function
+
+
+class _ExactDual:
+    """``D = Σα + εΣ|β| - ½‖Σ c x‖² - B·|Σ c|`` in exact arithmetic: a float is an integer times 2**k."""
+
+    def __init__(self, problem: Problem, level: float) -> None:
+        self.problem = problem
+        self.X, self.X_shift = _as_integers(problem.X)
+        self.U, self.U_shift = _as_integers(problem.U)
+        self.B = Fraction(self._intercept_bound(level))
+
+    def _intercept_bound(self, level: float) -> float:
+        """``B ≥ |b|`` for some optimum with an SVM value of at most ``level``, generously rounded up."""
+        problem, reach = self.problem, np.sqrt(2.0 * level)
+        norms = np.linalg.norm(problem.X, axis=1)
+        per_row = level / problem.C + reach * norms
+        of_class = [per_row[problem.y == s].min(initial=inf) for s in (-1, 1)]
+        bound = max(of_class)
+        if bound == inf:
+            radius = max(norms.max(), np.linalg.norm(problem.U, axis=1).max(initial=0.0))
+            bound = max(min(of_class), radius * reach + max(1.0, problem.side_margin))
+        return float(bound) * (1.0 + 1e-9)
+
+    def bound(self, alpha: list[list[float]], beta: list[list[float]], side: np.ndarray) -> float:
+        """The value of these multipliers, rounded down; held rows may push to their side only."""
+        problem = self.problem
+        linear = total = Fraction(0)
+        w = np.zeros(problem.d, dtype=object)
+        w_shift = 0
+        for pairs, rows, shift, labelled in (
+            (alpha, self.X, self.X_shift, True),
+            (beta, self.U, self.U_shift, False),
+        ):
+            if not pairs:
+                continue
+            index = [int(i) for i, _ in pairs]
+            values = np.array([float(v) for _, v in pairs])
+            if len(set(index)) != len(index) or min(index) < 0 or not np.all(np.isfinite(values)):
+                raise Refuted("multipliers are repeated or not finite")
+            if labelled and (np.any(values < 0) or np.any(values > problem.C[index])):
+                raise Refuted("a multiplier of a labelled row is outside [0, C]")
+            if not labelled and (np.any(values * side[index] < 0) or 0 in side[index]):
+                raise Refuted("a multiplier pushes a row that is not held on that side")
+            signed = values * problem.y[index] if labelled else values
+            integers, value_shift = _as_integers(signed)
+            size = Fraction(int(np.abs(integers).sum()), 2**value_shift)
+            linear += size if labelled else Fraction(problem.side_margin) * size
+            total += Fraction(int(integers.sum()), 2**value_shift)
+            part, part_shift = integers @ rows[index], shift + value_shift
+            common = max(w_shift, part_shift)
+            w = w * 2 ** (common - w_shift) + part * 2 ** (common - part_shift)
+            w_shift = common
+        square = Fraction(int((w * w).sum()), 2 ** (2 * w_shift))
+        value = linear - square / 2 - self.B * abs(total)
+        return max(0.0, nextafter(float(value), -inf))
+
+
+def _as_integers(array: np.ndarray) -> tuple[np.ndarray, int]:
+    """Integers and a shift with ``array == integers / 2**shift``, exactly."""
+    mantissa, exponent = np.frexp(array)
+    shift = 53 - int(exponent[array != 0].min(initial=0))  # every exponent below is then non-negative
+    integers = np.array([int(v * 2.0**53) for v in mantissa.ravel()], dtype=object).reshape(array.shape)
+    return integers * 2 ** (shift + exponent.astype(object) - 53), shift

@@ -1,0 +1,21 @@
+"""What the writer of a proof and its checker agree on: the name of the format, and what a problem is."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from ..model.problem import Problem
+
+FORMAT, VERSION = "cs3vm-proof", 1
+
+
+def digest(problem: Problem) -> str:
+    """A fingerprint of everything that defines the problem."""
+    sha = hashlib.sha256()
+    for array in (problem.X, problem.y, problem.U, problem.weights, problem.side, problem.C):
+        sha.update(str(array.shape).encode() + np.ascontiguousarray(array, dtype="<f8").tobytes())
+    scalars = [problem.n_positive, problem.count_penalty, problem.side_margin]
+    sha.update(np.array(scalars, dtype="<f8").tobytes())
+    return sha.hexdigest()

@@ -1,0 +1,225 @@
+"""The fits behind a search: one candidate fitted to all labels, and again without each fold of them."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state, indexable
+from sklearn.utils.metaestimators import _safe_split
+
+from .._typing import FloatArray
+from ..exceptions import CS3VMWarning, InvalidProblemError
+from ..learn.class_totals import read_class_totals
+from ..learn.labels import all_unlabelled_error, as_vector, find_unlabeled, read_weights, same_type
+from .criteria import Evidence, Fit, Refit
+from .splitter import LabeledKFold, Rows
+
+DEFAULT_FOLDS = 3
+
+
+@dataclass(frozen=True)
+class Folds:
+    """How labels are held out: the number of folds or a splitter, repetitions, the seed."""
+
+    cv: Any
+    n_repeats: int
+    random_state: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The data of a search and the labels to hold out, the same for every candidate."""
+
+    X: Any
+    y: Any
+    labels: NDArray[Any]  #: class of each row; of an unlabelled one, any
+    totals: dict[str, Any]  #: ``n_positive`` and ``positive_rate`` as given
+    sample_weight: FloatArray | None
+    weight: FloatArray
+    unlabelled: Rows  #: those that count
+    folds: tuple[Rows, ...]  #: rows whose labels are held out
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """A candidate that could be fitted."""
+
+    evidence: Evidence
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A candidate that could not be fitted, and why."""
+
+    params: dict[str, Any]
+    error: str
+    seconds: float
+
+
+# -- the task ----------------------------------------------------------------------------------------
+def make_task(estimator: Any, X: Any, y: Any, given: dict[str, Any], folds: Folds | None) -> Task:
+    """Read the labels, and draw the folds that all candidates share."""
+    vector, mask = as_vector(y), _unlabelled(estimator, y, given)
+    X, _ = indexable(X, vector)
+    weight = read_weights(given["sample_weight"], len(vector))
+    if mask.all():
+        raise all_unlabelled_error(len(vector))
+    unlabelled = np.flatnonzero(mask & (weight > 0))
+    if len(unlabelled) == 0:
+        raise InvalidProblemError(
+            "no row is unlabelled, so no total helps to choose: mark unlabelled rows with NaN or None, "
+            "and for fully labelled data use sklearn.model_selection.GridSearchCV"
+        )
+    known = same_type(vector, ~mask)
+    labels = np.zeros(len(vector), dtype=known.dtype)
+    labels[~mask] = known
+    codes = np.full(len(vector), np.nan)  # NaN: unlabelled, for the splitter
+    codes[~mask] = np.unique(known, return_inverse=True)[1]
+    held_out = () if folds is None else tuple(_held_out(X, codes, ~mask & (weight > 0), folds))
+    totals = {name: given[name] for name in ("n_positive", "positive_rate")}
+    sample_weight = None if given["sample_weight"] is None else weight
+    return Task(X, y, labels, totals, sample_weight, weight, unlabelled, held_out)
+
+
+def _unlabelled(estimator: Any, y: Any, given: dict[str, Any]) -> NDArray[np.bool_]:
+    """Which rows the classifier will take for unlabelled."""
+    totals = read_class_totals(given["n_positive"], given["positive_rate"])
+    return find_unlabeled(
+        as_vector(y),
+        unlabeled=getattr(last_step(estimator), "unlabeled", None),
+        has_total=given["n_positive"] is not None or given["positive_rate"] is not None,
+        names=None if totals is None else list(totals.values),
+    )
+
+
+def _held_out(X: Any, codes: FloatArray, judged: NDArray[np.bool_], folds: Folds) -> Iterator[Rows]:
+    """Rows to hold out, fold by fold; every class keeps a label, and folds without any row are skipped."""
+    for train, test in _splits(X, codes, judged, folds):
+        if np.isnan(codes).sum() > np.isnan(codes[train]).sum():
+            raise InvalidProblemError(
+                "a training set of cv lacks unlabelled rows, so its total is unknown: use a splitter that "
+                "keeps all of them in training, such as LabeledKFold with keep=1, or give a number of folds"
+            )
+        kept = np.setdiff1d(np.flatnonzero(judged), test)
+        held_out = np.asarray(test)[judged[test]]
+        held_out = held_out[np.isin(codes[held_out], codes[kept])]
+        if len(held_out):
+            yield held_out
+
+
+def _splits(
+    X: Any, codes: FloatArray, judged: NDArray[np.bool_], folds: Folds
+) -> Iterator[tuple[Rows, Rows]]:
+    if folds.cv is not None and not isinstance(folds.cv, Integral):
+        yield from folds.cv.split(X, codes)
+        return
+    largest = int(np.unique(codes[judged], return_counts=True)[1].max(initial=0))
+    if largest < 2:
+        return
+    random = check_random_state(folds.random_state)
+    n_splits = min(int(folds.cv or DEFAULT_FOLDS), largest)
+    y = np.where(judged, codes, np.nan)  # labels of weight 0 are in every training set
+    for _ in range(folds.n_repeats):
+        splitter = LabeledKFold(n_splits, shuffle=True, random_state=random)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # on classes with fewer labels than folds
+            yield from splitter.split(X, y)
+
+
+# -- the fits ----------------------------------------------------------------------------------------
+def examine(estimator: Any, params: dict[str, Any], task: Task) -> Examined | Failure:
+    """All fits of one candidate."""
+    began = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CS3VMWarning)  # the chosen one's are shown when it is fitted
+            evidence = _evidence(estimator, params, task)
+    except Exception as error:  # as in scikit-learn, one bad candidate must not end the search
+        message = f"{type(error).__name__}: {error}"
+        return Failure(params, message, time.perf_counter() - began)
+    return Examined(evidence, time.perf_counter() - began)
+
+
+def fit_candidate(estimator: Any, params: dict[str, Any], task: Task, held_out: Rows | None = None) -> Any:
+    """The estimator with these parameters, fitted without the rows held out."""
+    estimator = clone(estimator).set_params(**clone(params, safe=False))
+    train = _training_rows(task, held_out)
+    X, y = _safe_split(estimator, task.X, task.y, train)
+    weight = None if task.sample_weight is None else task.sample_weight[train]
+    given = {k: v for k, v in (*task.totals.items(), ("sample_weight", weight)) if v is not None}
+    prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    return estimator.fit(X, y, **{f"{prefix}{name}": value for name, value in given.items()})
+
+
+def last_step(estimator: Any) -> Any:
+    """The classifier itself, which in a pipeline is the last step."""
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _training_rows(task: Task, held_out: Rows | None) -> Rows:
+    everything = np.arange(len(task.labels))
+    return everything if held_out is None else np.setdiff1d(everything, held_out)
+
+
+def _evidence(estimator: Any, params: dict[str, Any], task: Task) -> Evidence:
+    fitted = fit_candidate(estimator, params, task)
+    weights = task.weight[task.unlabelled]
+    return Evidence(
+        full=_fit(fitted, task, None),
+        refits=tuple(_refit(estimator, params, task, fold) for fold in task.folds),
+        shares=_shares(last_step(fitted)) / weights.sum(),
+        weights=weights,
+    )
+
+
+def _fit(fitted: Any, task: Task, held_out: Rows | None) -> Fit:
+    train = _training_rows(task, held_out)
+    labels = last_step(fitted).transduction_[np.searchsorted(train, task.unlabelled)]
+    return Fit(_codes(fitted, labels), _scores(fitted, task, task.unlabelled, train))
+
+
+def _refit(estimator: Any, params: dict[str, Any], task: Task, held_out: Rows) -> Refit:
+    fitted = fit_candidate(estimator, params, task, held_out)
+    fit, train = _fit(fitted, task, held_out), _training_rows(task, held_out)
+    X, _ = _safe_split(fitted, task.X, task.y, held_out, train)
+    truth = _codes(fitted, task.labels[held_out])
+    scores = _scores(fitted, task, held_out, train)
+    return Refit(
+        fit.codes,
+        fit.scores,
+        truth=truth,
+        predicted=_codes(fitted, fitted.predict(X)),
+        truth_scores=scores[np.arange(len(truth)), truth],
+        truth_weights=task.weight[held_out],
+    )
+
+
+def _codes(fitted: Any, labels: NDArray[Any]) -> NDArray[np.int64]:
+    return np.searchsorted(fitted.classes_, labels)
+
+
+def _scores(fitted: Any, task: Task, rows: Rows, train: Rows) -> FloatArray:
+    """One column per class, also for two classes."""
+    X, _ = _safe_split(fitted, task.X, task.y, rows, train)
+    values = np.asarray(fitted.decision_function(X))
+    return np.column_stack([-values, values]) if values.ndim == 1 else values
+
+
+def _shares(classifier: Any) -> FloatArray:
+    """The known total of each class."""
+    totals, classes = classifier.n_positive_, classifier.classes_
+    if isinstance(totals, dict):
+        return np.array([totals[label] for label in classes.tolist()])
+    problem = classifier.result_.problem
+    positive = classes == classifier.pos_label_
+    return np.asarray(np.where(positive, totals, problem.total_weight - totals))

@@ -1,0 +1,66 @@
+"""Writing files so that nothing is lost: checked before the work starts, and never half written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import IO
+
+from ..exceptions import OutputError
+
+
+def check_outputs(paths: Iterable[Path], *, force: bool = False, inputs: Iterable[Path] = ()) -> None:
+    """Make sure that every path can be written; creates missing folders and nothing else.
+
+    Parameters
+    ----------
+    force
+        Whether files that exist may be replaced.
+    inputs
+        Files that must never be replaced.
+    """
+    paths = list(paths)
+    for path in paths:
+        if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
+            raise OutputError(f"{path} is the input itself: choose another name for the output")
+    existing = [str(path) for path in paths if path.exists()]
+    if existing and not force:
+        verb = "exists" if len(existing) == 1 else "exist"
+        raise OutputError(
+            f"{', '.join(existing)} {verb} already: add --force to replace, or write elsewhere "
+            "(see --help for the options that begin with --out)"
+        )
+    for path in paths:
+        if path.is_dir():
+            raise OutputError(f"cannot write {path}: it is a folder")
+    for folder in {path.parent for path in paths}:
+        _check_folder(folder)
+
+
+def _check_folder(folder: Path) -> None:
+    probe = folder / f".cs3vm-{os.getpid()}.tmp"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.open("x").close()
+        probe.unlink()
+    except OSError as error:
+        raise OutputError(
+            f"cannot write into {folder}: {error.strerror or error}. Choose another place "
+            "(see --help for the options that begin with --out)"
+        ) from error
+
+
+def write_atomically(path: Path, write: Callable[[IO[str]], object]) -> None:
+    """Call ``write`` with a temporary text file beside ``path``, then put it in place in one step."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("x", encoding="utf-8", newline="") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,286 @@
+"""A fitted model as a file: versioned JSON with a checksum. Reading one checks it and runs no code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._typing import FloatArray
+from ..exceptions import ModelFileError
+from ..learn.kernel_map import Kernel
+from ..learn.scaling import RankScaling, Scaling
+from .encoding import Column, Encoding
+from .files import write_atomically
+from .schema import DOCUMENT, KERNEL_VERSION, KERNELS, LINEAR_VERSION, SCHEMAS, VERSION, check
+
+if TYPE_CHECKING:
+    from ..learn.classifier import CS3VMClassifier
+    from ..model.result import Result
+
+FORMAT = "cs3vm-model"
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What is needed to classify new rows of a table, and what is known about the fit.
+
+    With a kernel, ``coef`` belongs to the landmarks instead of the features. They are all that scores need,
+    so a file has rank·(features + 1) numbers and no kernel matrix. With several ``classes``, ``coef`` has a
+    row and ``intercept`` a value for each, and no class is the positive one.
+    """
+
+    label: str  #: the column that was learnt
+    positive: str
+    negative: str
+    n_positive: float
+    encoding: Encoding
+    coef: FloatArray  #: in the units of the encoded features; a score above 0 means positive
+    intercept: float | FloatArray
+    scaling: Scaling | RankScaling  #: of the fit: for kernels, otherwise kept for the record
+    result: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    library: str = ""
+    kernel: Kernel | None = None  #: None: linear
+    landmarks: FloatArray | None = None  #: in scaled units
+    classes: tuple[str, ...] = ()  #: if there are more than two
+    totals: tuple[float, ...] = ()
+
+    def scores(self, X: FloatArray) -> FloatArray:
+        """``coef·x + intercept`` of encoded rows, or its kernel form; of several classes a column each."""
+        if self.kernel is None or self.landmarks is None:
+            return np.asarray(X @ self.coef.T + self.intercept)
+        scaled = self.scaling.transform(X)
+        return np.asarray(self.kernel.scores(scaled, self.landmarks, self.coef.T) + self.intercept)
+
+    def labels(self, scores: FloatArray) -> Any:
+        """The class of each score; a row on the plane is positive. Of several classes the highest counts."""
+        if self.classes:
+            return np.array(self.classes, dtype=object)[scores.argmax(axis=1)]
+        return np.where(scores >= 0, self.positive, self.negative).astype(object)
+
+
+def make_model(clf: CS3VMClassifier, encoding: Encoding, label: str, settings: dict[str, Any]) -> Model:
+    """The model of a fitted classifier, with its weights turned towards the positive class."""
+    from .. import __version__
+
+    mapped = clf.kernel_map_
+    if mapped is not None and mapped.kernel.name not in KERNELS:
+        raise ModelFileError(
+            f"a model with a {mapped.kernel.name} kernel cannot be written to a model file, which holds no "
+            f"code: use one of {', '.join(KERNELS)}, or keep the classifier itself with pickle or joblib"
+        )
+    return Model(
+        label=label,
+        encoding=encoding,
+        scaling=clf.scaling_,
+        settings=settings,
+        library=__version__,
+        kernel=None if mapped is None else mapped.kernel,
+        landmarks=None if mapped is None else mapped.landmarks,
+        **(_several_fields(clf) if len(clf.classes_) > 2 else _two_fields(clf)),
+    )
+
+
+def _two_fields(clf: CS3VMClassifier) -> dict[str, Any]:
+    direction = 1.0 if clf.pos_label_ == clf.classes_[1] else -1.0
+    return {
+        "positive": str(clf.pos_label_),
+        "negative": str(next(c for c in clf.classes_.tolist() if c != clf.pos_label_)),
+        "n_positive": float(clf.n_positive_),
+        "coef": direction * (clf.coef_ if clf.kernel_map_ is None else clf.dual_coef_)[0],
+        "intercept": float(direction * clf.intercept_[0]),
+        "result": _facts(clf.result_),
+    }
+
+
+def _several_fields(clf: CS3VMClassifier) -> dict[str, Any]:
+    names = tuple(map(str, clf.classes_.tolist()))
+    return {
+        "positive": "",
+        "negative": "",
+        "n_positive": 0.0,
+        "coef": clf.coef_ if clf.kernel_map_ is None else clf.dual_coef_,
+        "intercept": clf.intercept_,
+        "classes": names,
+        "totals": tuple(map(float, clf.n_positive_.values())),
+        "result": {name: _facts(result) for name, result in zip(names, clf.result_.values(), strict=True)},
+    }
+
+
+def _facts(result: Result) -> dict[str, Any]:
+    """What is known about the fit of one hyperplane."""
+    kernel = result.extras.get("kernel")
+    return {
+        "status": result.status.value,
+        "objective": result.objective,
+        "lower_bound": result.lower_bound,
+        "gap": result.gap,
+        "count": result.count,
+        "on_plane": result.on_plane,
+        "labelled": result.problem.n,
+        "unlabelled": result.problem.m,
+        "seconds": round(result.seconds, 3),
+        **({} if kernel is None else {"kernel": kernel}),
+    }
+
+
+def save_model(model: Model, path: Path) -> None:
+    """Write a model to a file in one step."""
+    two = {"positive": model.positive, "negative": model.negative, "n_positive": model.n_positive}
+    several = {"classes": list(model.classes), "totals": list(model.totals), "kernel": None}
+    body = {
+        "label": model.label,
+        **(several if model.classes else two),
+        "columns": [asdict(column) for column in model.encoding.columns],
+        "features": model.encoding.feature_names,
+        "coef": model.coef.tolist(),
+        "intercept": np.asarray(model.intercept).tolist(),
+        "scaling": {name: _lists(value) for name, value in vars(model.scaling).items()},
+        "result": model.result,
+        "settings": model.settings,
+    }
+    if model.kernel is not None and model.landmarks is not None:
+        parameters = {name: getattr(model.kernel, name) for name in ("name", "gamma", "degree", "coef0")}
+        body["kernel"] = {**parameters, "landmarks": model.landmarks.tolist()}
+    two_version = LINEAR_VERSION if model.kernel is None else KERNEL_VERSION
+    document = {
+        "format": FORMAT,
+        "version": VERSION if model.classes else two_version,
+        "library": model.library,
+        "checksum": _checksum(body),
+        "model": body,
+    }
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    write_atomically(path, lambda file: file.write(text + "\n"))
+
+
+def _lists(value: FloatArray | tuple[FloatArray, ...]) -> list[Any]:
+    return [part.tolist() for part in value] if isinstance(value, tuple) else value.tolist()
+
+
+def load_model(path: Path) -> Model:
+    """Read a model from a file, after checking all of it."""
+    document = _parse(path)
+    if document.get("format") != FORMAT:
+        raise _not_a_model(path)
+    version = document.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ModelFileError(f"{path.name} has no valid format version: fit the model again")
+    if version > VERSION:
+        raise ModelFileError(
+            f"{path.name} was written by a newer version of cs3vm ({document.get('library', 'unknown')}): "
+            f"its format is {version}, this one reads up to {VERSION}. pip install --upgrade cs3vm"
+        )
+    check(document, DOCUMENT, path.name, "the file")
+    body = document["model"]
+    if document["checksum"] != _checksum(body):
+        raise ModelFileError(
+            f"{path.name} was changed or damaged after it was written (its checksum does not fit): use the "
+            "original file, or fit the model again"
+        )
+    check(body, SCHEMAS[version], path.name, "model")
+    return _build(body, document["library"], path.name)
+
+
+def _not_a_model(path: Path) -> ModelFileError:
+    return ModelFileError(f"{path.name} is JSON, but not a model of cs3vm: give a file written by fit")
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise ModelFileError(f"there is no model file {path}") from error
+    except OSError as error:
+        raise ModelFileError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{path.name} is not a model file: it is not text") from error
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(
+            f"{path.name} is not a complete model file ({error}): it was cut off, or is no JSON at all. "
+            "Copy it again, or fit the model again"
+        ) from error
+    if not isinstance(document, dict):
+        raise _not_a_model(path)
+    return document
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no valid number")
+
+
+def _checksum(body: Any) -> str:
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _build(body: dict[str, Any], library: str, name: str) -> Model:
+    columns = tuple(Column(c["name"], c["kind"], tuple(c["categories"]), c["fill"]) for c in body["columns"])
+    encoding, scaling = Encoding(columns), _scaling(body["scaling"])
+    number = len(encoding.feature_names)
+    planes = body["coef"] if "classes" in body else [body["coef"]]
+    if "classes" in body:
+        _check_classes(body, name)
+    kernel, landmarks = _kernel(body.get("kernel"), len(planes[0]), number, name)
+    lengths = {*map(len, body["scaling"].values()), len(body["features"])}
+    if kernel is None:
+        lengths.add(len(planes[0]))
+    if lengths != {number} or body["features"] != encoding.feature_names:
+        raise ModelFileError(f"{name} contradicts itself: its weights do not fit its {number} features")
+    if "positive" in body and body["positive"] == body["negative"]:
+        raise ModelFileError(f"{name} contradicts itself: both classes are {body['positive']!r}")
+    return Model(
+        body["label"],
+        body.get("positive", ""),
+        body.get("negative", ""),
+        float(body.get("n_positive", 0.0)),
+        encoding,
+        np.array(body["coef"], dtype=float),
+        np.array(body["intercept"], dtype=float) if "classes" in body else float(body["intercept"]),
+        scaling,
+        body["result"],
+        body["settings"],
+        library,
+        kernel,
+        landmarks,
+        tuple(body.get("classes", ())),
+        tuple(map(float, body.get("totals", ()))),
+    )
+
+
+def _scaling(given: dict[str, Any]) -> Scaling | RankScaling:
+    if "shift" in given:
+        return Scaling(np.array(given["shift"], dtype=float), np.array(given["factor"], dtype=float))
+    values, positions = (tuple(np.array(c, dtype=float) for c in given[n]) for n in ("values", "positions"))
+    return RankScaling(values, positions)
+
+
+def _check_classes(body: dict[str, Any], name: str) -> None:
+    """Refuse a model of several classes whose lists do not fit each other."""
+    names = body["classes"]
+    lengths = {len(names), len(body["totals"]), len(body["coef"]), len(body["intercept"])}
+    widths = {len(plane) for plane in body["coef"]}
+    if len(names) < 3 or len(set(names)) < len(names) or len(lengths) > 1 or len(widths) > 1:
+        raise ModelFileError(f"{name} contradicts itself: its {len(names)} classes do not fit its weights")
+
+
+def _kernel(
+    given: dict[str, Any] | None, n_coef: int, n_features: int, name: str
+) -> tuple[Kernel | None, FloatArray | None]:
+    if given is None:
+        return None, None
+    rows = given["landmarks"]
+    if len(rows) != n_coef or any(len(row) != n_features for row in rows):
+        raise ModelFileError(
+            f"{name} contradicts itself: its {len(rows)} landmarks do not fit its {n_coef} coefficients and "
+            f"{n_features} features"
+        )
+    kernel = Kernel(given["name"], float(given["gamma"]), given["degree"], float(given["coef0"]))
+    return kernel, np.array(rows, dtype=float).reshape(n_coef, n_features)

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cs3vm.convex.svm.svm import dual_bound, solve_convex
+
+from cs3vm import Problem
+from tests.oracle import random_problem, svm_with_sides
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_value_and_bound_agree_with_an_independent_solver(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        problem = random_problem(rng, C=10 ** rng.uniform(-2, 2))
+        problem = problem.with_side(rng.choice([-1, 0, 1], problem.m))
+        found, expected = solve_convex(problem), svm_with_sides(problem, problem.side)
+        scale = expected + 1e-3 * problem.C.sum()
+        assert problem.svm_value(found.w, found.b) == pytest.approx(expected, abs=1e-5 * scale)
+        assert found.bound == pytest.approx(expected, abs=1e-4 * scale)
+        assert found.bound <= expected + 1e-7 * scale
+        assert np.max(-problem.side * problem.scores(found.w, found.b), initial=0.0) < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_multipliers_give_a_lower_bound(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(50):
+        problem = random_problem(rng)
+        problem = problem.with_side(rng.choice([-1, 0, 1], problem.m))
+        alpha = rng.uniform(-0.5, 1.5, problem.n)
+        beta = problem.side * rng.exponential(size=problem.m)
+        optimum = svm_with_sides(problem, problem.side)
+        upper = problem.svm_value(np.zeros(problem.d), 0.0)
+        assert dual_bound(problem, alpha, beta, upper) <= optimum + 1e-7 * (1 + optimum)
+
+
+def test_more_columns_than_rows():
+    rng = np.random.default_rng(0)
+    problem = Problem(rng.normal(size=(6, 200)), [1, -1] * 3, np.zeros((0, 200)), 0)
+    found = solve_convex(problem)
+    assert problem.svm_value(found.w, found.b) == pytest.approx(
+        svm_with_sides(problem, problem.side), rel=1e-6
+    )
+    assert found.bound == pytest.approx(problem.svm_value(found.w, found.b), rel=1e-6)
+
+
+def test_features_of_very_different_size():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 5)) * [1e-4, 1e-2, 1.0, 1e2, 1e4]
+    problem = Problem(X, np.where(rng.random(60) < 0.5, 1, -1), np.zeros((0, 5)), 0)
+    found = solve_convex(problem)
+    value = problem.svm_value(found.w, found.b)
+    assert found.bound <= value
+    assert value - found.bound < 1e-5 * value

@@ -1,0 +1,92 @@
+"""The group bound: rows that cannot all flip close nodes, and never one that holds the optimum."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+import pytest
+from cs3vm.convex.svm.svm import solve_convex
+
+from cs3vm import Problem
+from cs3vm.engine.core.arrays import D_MIN, GROUP_SIGN
+from cs3vm.engine.core.relaxation import Relaxation
+from cs3vm.engine.exact.crew import Options
+from cs3vm.engine.exact.incumbent import Incumbent
+from cs3vm.engine.exact.tree import Tree
+from cs3vm.engine.heuristic.local_search import improve
+from cs3vm.solvers.bnb_ import solve
+from tests.engine.exact.test_tree import check
+from tests.oracle import brute_force, brute_force_in_the_plane, svm_with_sides
+
+
+def biased_problem(rng: np.random.Generator, n: int, m: int, d: int) -> Problem:
+    """Labels from one end of the data: the SVM's count is far from the wanted one and many rows must flip."""
+    points = rng.normal(size=(n + m, d)) * 10.0 ** rng.uniform(-1, 1)
+    y = np.where(np.arange(n) % 2 == 0, 1, -1)
+    points[:n] += np.std(points) * (0.5 * y[:, None] + rng.normal(size=d))
+    weights = rng.integers(1, 4, m) if rng.random() < 0.4 else np.ones(m)
+    return Problem(
+        points[:n],
+        y,
+        points[n:],
+        float(rng.integers(1, int(weights.sum()) // 2)),
+        weights=weights,
+        C=10.0 ** rng.uniform(-1, 1),
+        count_penalty=10.0 ** rng.uniform(-1, 1),
+    )
+
+
+def hard_problem(seed: int) -> Problem:
+    """Noise: thousands of nodes, many of which groups close."""
+    rng = np.random.default_rng(seed)
+    X, U = rng.normal(size=(30, 6)), rng.normal(size=(70, 6))
+    return Problem(X, np.where(rng.random(30) < 0.7, 1, -1), U, 20)
+
+
+@pytest.mark.parametrize("batch", range(4))
+def test_against_all_lines(batch: int) -> None:
+    rng = np.random.default_rng([batch, 41])
+    for _ in range(12):
+        problem = biased_problem(rng, int(rng.integers(4, 20)), int(rng.integers(10, 24)), 2)
+        result = solve(problem, heuristic=False, joint=bool(rng.random() < 0.5), time_limit=30.0)
+        check(problem, result, brute_force_in_the_plane(problem))
+
+
+def test_the_oracle_in_the_plane_is_brute_force() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        problem = biased_problem(rng, 6, 6, 2)
+        assert brute_force_in_the_plane(problem) == pytest.approx(brute_force(problem), rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("node_limit", [1, 10, 60])
+def test_no_group_can_flip_below_the_cutoff(node_limit: int) -> None:
+    """What the engine's groups at some node claim, checked row by row with another solver."""
+    problem = hard_problem(0)
+    incumbent = Incumbent(problem)
+    incumbent.offer(improve(problem))
+    began = perf_counter()
+    options = Options(began + 60.0, node_limit=node_limit, joint=False)
+    tree = Tree(problem, incumbent, options, began, Relaxation(problem), 0.0, solve_convex(problem))
+    tree.update_limits()
+    assert tree.run() == "nodes"
+    node = tree.relaxation.node
+    level = tree.limits.cutoff - problem.count_penalty * node.out[D_MIN]
+    groups = [np.flatnonzero(node.group == g) for g in range(1, int(node.group.max()) + 1)]
+    assert len(groups) > 0
+    for members in groups:
+        if np.all(node.side[members] != node.info[GROUP_SIGN]):  # none was made to stay since
+            sides = node.side.copy()
+            sides[members] = -node.info[GROUP_SIGN]
+            assert svm_with_sides(problem, sides) >= level * (1.0 - 1e-6)
+
+
+def test_groups_close_nodes_and_change_nothing_else() -> None:
+    problem = hard_problem(1)
+    first, second = (solve(problem, time_limit=60.0) for _ in range(2))
+    assert first.is_optimal
+    assert first.extras["group_closed"] > 0
+    assert (first.n_nodes, first.extras["group_closed"]) == (second.n_nodes, second.extras["group_closed"])
+    reference = solve(problem, cutoff=first.objective * 0.999, heuristic=False, time_limit=60.0)
+    assert not reference.found

@@ -1,0 +1,219 @@
+"""The model file: what is written is read again, and everything else is refused with a reason."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from cs3vm.tables.reading.encoding import Column, Encoding
+from cs3vm.tables.reading.model_file import _checksum, load_model, make_model, save_model
+
+from cs3vm import CS3VMClassifier, Problem, Result, Status, solve
+from cs3vm.exceptions import InvalidProblemError, ModelFileError
+
+ENCODING = Encoding((Column("x", "number", (), 1.5), Column("r", "category", ("a", "ü"), "a")))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 30)
+    X = np.column_stack([rng.normal(size=30) + 2 * kind, kind == 0, kind == 1]).astype(float)
+    y = np.full(30, None, dtype=object)
+    y[:6] = np.where(kind[:6] == 1, "b", "z")
+    return X, CS3VMClassifier("top_tau", pos_label="b").fit(X, y, n_positive=int(kind[6:].sum()))
+
+
+@pytest.fixture
+def path(tmp_path, fitted):
+    save_model(make_model(fitted[1], ENCODING, "cash", {"method": "top_tau"}), tmp_path / "m.json")
+    return tmp_path / "m.json"
+
+
+def test_a_model_survives_the_file(path, fitted):
+    X, clf = fitted
+    model = load_model(path)
+    assert (model.label, model.positive, model.negative) == ("cash", "b", "z")
+    assert model.encoding == ENCODING
+    np.testing.assert_array_equal(model.scores(X), -clf.decision_function(X))  # b is classes_[0]
+    np.testing.assert_array_equal(model.labels(model.scores(X)), clf.predict(X))
+    assert model.n_positive == clf.n_positive_
+    assert model.result["objective"] == clf.result_.objective
+    assert model.settings == {"method": "top_tau"}
+    np.testing.assert_array_equal(model.scaling.shift, clf.scaling_.shift)
+
+
+def test_the_same_fit_gives_the_same_bytes(path, fitted, tmp_path):
+    save_model(load_model(path), tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+def test_every_truncation_is_noticed(path):
+    text = path.read_text()
+    for length in range(0, len(text) - 2, 37):
+        path.write_text(text[:length])
+        with pytest.raises(ModelFileError, match="not a complete model file"):
+            load_model(path)
+
+
+def test_every_changed_value_is_noticed(path):
+    original = json.loads(path.read_text())
+
+    def changed(value):
+        if isinstance(value, dict):
+            for key in value:
+                for other in changed(value[key]):
+                    yield {**value, key: other}
+        elif isinstance(value, list):
+            for i, item in enumerate(value):
+                for other in changed(item):
+                    yield [*value[:i], other, *value[i + 1 :]]
+        else:
+            yield {int: 7, float: 7.25, str: "other", type(None): 3.5}[type(value)]
+
+    variants = list(changed(original["model"]))
+    assert len(variants) > 30
+    for body in variants:
+        path.write_text(json.dumps({**original, "model": body}))
+        with pytest.raises(ModelFileError, match="checksum does not fit"):
+            load_model(path)
+
+
+def tampered(path, change):
+    """Change the file and make the checksum fit again."""
+    document = json.loads(path.read_text())
+    change(document)
+    document["checksum"] = _checksum(document["model"])
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.update(version=9, library="9.9"), r"newer version of cs3vm \(9\.9\).*--upgrade"),
+        (lambda d: d.update(version=True), "no valid format version"),
+        (lambda d: d.update(format="other"), "not a model of cs3vm"),
+        (lambda d: d.update(more=1), "unknown field 'more'"),
+        (lambda d: d.pop("library"), "the file has no 'library'"),
+        (lambda d: d["model"].pop("coef"), "model has no 'coef'"),
+        (lambda d: d["model"].update(code="import os"), "unknown field 'code'"),
+        (lambda d: d["model"].update(coef=[1.0]), "weights do not fit its 3 features"),
+        (lambda d: d["model"].update(coef=[1.0, "2", 3.0]), "'coef' in model has a wrong value"),
+        (lambda d: d["model"].update(coef=[1.0, True, 3.0]), "'coef' in model has a wrong value"),
+        (lambda d: d["model"].update(coef=[1.0, 10**400, 3.0]), "'coef' in model has a wrong value"),
+        (lambda d: d["model"].update(intercept=None), "'intercept' in model has a wrong value"),
+        (lambda d: d["model"].update(n_positive=-1), "'n_positive' in model has a wrong value"),
+        (lambda d: d["model"].update(negative="b"), "both classes are 'b'"),
+        (lambda d: d["model"]["columns"][0].update(kind="eval"), "'columns' in model has a wrong value"),
+        (lambda d: d["model"]["columns"][1].update(fill="c"), "'columns' in model has a wrong value"),
+        (
+            lambda d: d["model"]["columns"][1].update(categories=["a", "a"]),
+            "'columns' in model has a wrong value",
+        ),
+        (lambda d: d["model"]["columns"][1].update(categories=["a", "b"]), "weights do not fit"),
+        (lambda d: d["model"]["scaling"].update(shift=[0.0]), "weights do not fit"),
+        (lambda d: d["model"].update(scaling=[]), "'scaling' in model has a wrong value"),
+    ],
+)
+def test_a_file_outside_the_schema_is_refused(path, change, message):
+    with pytest.raises(ModelFileError, match=message):
+        load_model(tampered(path, change))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not a complete model file"),
+        (b"\xff\xfe\x00", "not text"),
+        (b"[1, 2]", "not a model of cs3vm"),
+        (b'{"format": "cs3vm-model", "version": 1, "x": NaN}', "NaN is no valid number"),
+        (b"[" * 100_000, "not a complete model file"),
+        (b"import os", "not a complete model file"),
+    ],
+)
+def test_other_files_are_refused(path, content, message):
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=message):
+        load_model(path)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(ModelFileError, match="no model file"):
+        load_model(tmp_path / "none.json")
+    with pytest.raises(ModelFileError, match="cannot read"):
+        load_model(tmp_path)
+
+
+# -- results as JSON -----------------------------------------------------------------------------------
+def problem():
+    rng = np.random.default_rng(1)
+    return Problem(rng.normal(size=(6, 2)), [1, -1, 1, -1, 1, -1], rng.normal(size=(9, 2)), 4, C=2.0)
+
+
+@pytest.mark.parametrize("method", ["svm", "top_tau", "ircm", "auto"])
+def test_a_result_survives_json(method):
+    result = solve(problem(), method, time_limit=2)
+    again = Result.from_json(result.to_json())
+    for name in (
+        "status",
+        "intercept",
+        "objective",
+        "lower_bound",
+        "seconds",
+        "n_nodes",
+        "iterations",
+        "trace",
+    ):
+        assert getattr(again, name) == getattr(result, name), name
+    np.testing.assert_array_equal(again.coef, result.coef)
+    np.testing.assert_array_equal(again.z, result.z)
+    for name in ("X", "y", "U", "n_positive", "weights", "side", "C", "count_penalty", "side_margin"):
+        np.testing.assert_array_equal(getattr(again.problem, name), getattr(result.problem, name))
+    json.loads(result.to_json(), parse_constant=pytest.fail)  # strict JSON
+
+
+def test_a_result_without_its_problem_needs_it():
+    result = solve(problem(), "top_tau")
+    text = result.to_json(with_problem=False)
+    assert len(text) < len(result.to_json())
+    assert Result.from_json(text, problem()).objective == result.objective
+    with pytest.raises(InvalidProblemError, match="pass it as problem="):
+        Result.from_json(text)
+    with pytest.raises(InvalidProblemError, match="2 features and 9 unlabelled rows"):
+        Result.from_json(text, Problem([[1.0]], [1], [[2.0]], 1))
+
+
+def test_an_empty_result_and_no_unlabelled_rows():
+    nothing = Result(
+        problem(), Status.INFEASIBLE, extras={"a": np.float64(np.inf), "b": {1, 2}, "c": np.arange(2)}
+    )
+    again = Result.from_json(nothing.to_json())
+    assert not again.found
+    assert np.isnan(again.intercept)
+    assert again.status is Status.INFEASIBLE
+    assert again.extras == {"a": "inf", "b": [1, 2], "c": [0, 1]}
+    svm = solve(Problem([[1.0], [2.0]], [1, -1], np.zeros((0, 1)), 0), "svm")
+    assert Result.from_json(svm.to_json()).objective == svm.objective
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a result"),
+        ("{}", "not a result"),
+        (None, "version 9"),
+        ("gone", "incomplete"),
+    ],
+)
+def test_json_that_is_no_result(text, message):
+    data = json.loads(solve(problem(), "svm").to_json())
+    if text is None:
+        text = json.dumps({**data, "version": 9})
+    elif text == "gone":
+        data = copy.deepcopy(data)
+        del data["trace"]
+        text = json.dumps(data)
+    with pytest.raises(InvalidProblemError, match=message):
+        Result.from_json(text)
