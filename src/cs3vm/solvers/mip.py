@@ -30,8 +30,6 @@ BigM = Literal["paper", "tight", "indicator"] | float
 #: The tolerance of every backend on constraints and integrality; a default of 1e-6 times a big-M exceeds a
 #: margin. The tightest that Gurobi takes.
 FEASIBILITY_TOLERANCE = 1e-9
-#: Backends keep their tolerances on a model that they have scaled: ours they may miss by so many times more.
-SCALED = 10.0
 #: A backend stops at this share of the gap: the margin of its bound and our evaluation need the rest.
 GAP_SHARE = 0.5
 #: Backends keep constraints to a tolerance only; a bound above our objective by more is broken.
@@ -129,7 +127,7 @@ def run(
     parameters: dict[str, Any] | None,
 ) -> Result:
     """Solve a problem by a backend's search. Ctrl-C during the set-up keeps the best point known."""
-    began, task = time.perf_counter(), None
+    began = time.perf_counter()
     known: list[Result | None] = [None if first_improvement else start]
     try:
         known.append(first_answer(problem))
@@ -159,7 +157,6 @@ def run(
         best_answer(problem, outcome.w, outcome.z, known),
         outcome.status,
         outcome.bound,
-        float("inf") if task is None else allowance(task),
         cutoff,
         gap,
         seconds=time.perf_counter() - began,
@@ -244,17 +241,16 @@ def unsafe_scale(problem: Problem) -> str | None:
     return None
 
 
-def allowance(task: Task) -> float:
-    """What a backend's bound loses if every row and every reduced cost is off by its tolerance.
+def supports(problem: Problem, value: float) -> bool:
+    """Whether a backend's tolerance leaves a meaning to its bound, where points of this ``value`` are known.
 
-    A row that is violated by t costs up to t times its multiplier, which is the price of a labelled row, or
-    of the count; a reduced cost that is off by t costs up to t times the range of its variable.
+    A row that is violated by t costs t times its multiplier, which is the price of a labelled row, or of the
+    count; a reduced cost that is off by t costs t times the range of its variable among better points. So
+    prices over many orders of magnitude leave nothing of a bound.
     """
-    problem, value = task.problem, task.value
-    limits = problem.reach(value) * problem.d + problem.intercept_bound(value)
-    slacks = float((value / problem.C).sum()) + value / problem.count_penalty + value
-    prices = float(problem.C.sum()) + problem.count_penalty
-    return float(SCALED * FEASIBILITY_TOLERANCE * (prices + limits + slacks + problem.m))
+    ranges = problem.reach(value), problem.intercept_bound(value), float((value / problem.C).max())
+    largest = max(float(problem.C.max()), problem.count_penalty, value / problem.count_penalty, *ranges)
+    return FEASIBILITY_TOLERANCE * largest <= CLAIM_TOLERANCE * value
 
 
 def best_answer(
@@ -274,16 +270,17 @@ def finish(
     best: Result | None,
     status: Status,
     bound: float,
-    uncertain: float,
     cutoff: float | None,
     gap: float,
     **fields: Any,
 ) -> Result:
-    """Judge the backend's claim by our own evaluation; its bound is ``uncertain`` by so much."""
-    bound = bound * (1.0 - BOUND_MARGIN) - uncertain
+    """Judge the backend's claim by our own evaluation and build the Result."""
+    bound *= 1.0 - BOUND_MARGIN
     if cutoff is not None:
         bound = min(bound, cutoff)  # the bounds of the model hold below the cutoff only
     unsafe = unsafe_scale(problem)
+    if unsafe is None and not supports(problem, known_value(problem, best, None, cutoff)):
+        unsafe = "prices (C, count_penalty) or features of such different sizes"
     if unsafe is not None:
         logger.warning("%s are beyond the solver's tolerances, its bound is ignored: scale the rows", unsafe)
         bound, status = 0.0, Status.FEASIBLE if status is Status.OPTIMAL else status
@@ -294,8 +291,7 @@ def finish(
     if cutoff is not None and (best is None or best.objective >= cutoff):
         best = None
         if status is Status.OPTIMAL:  # the whole space was searched
-            bound = max(bound, cutoff * (1.0 - BOUND_MARGIN) - uncertain)
-            status = Status.CUTOFF if bound >= cutoff * (1.0 - CLAIM_TOLERANCE) else Status.TIME_LIMIT
+            status, bound = Status.CUTOFF, cutoff * (1.0 - BOUND_MARGIN)
     if best is None:
         no_point = {Status.OPTIMAL: Status.INFEASIBLE, Status.FEASIBLE: Status.TIME_LIMIT}
         return checked(Result(problem, no_point.get(status, status), lower_bound=bound, **fields), gap)
