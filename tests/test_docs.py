@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,6 +28,54 @@ def test_readme_example_runs(capsys):
         exec(block, names)
     assert "32 of 32" in capsys.readouterr().out
     assert len(names["labels"]) == 100
+
+
+def test_readme_commands_run_as_printed(tmp_path):
+    """One after the other, in an empty folder."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^    (cs3vm .+)$", text, re.MULTILINE)
+    assert [command.split()[1] for command in commands] == ["demo", "fit", "predict"]
+    for command in commands:
+        words = shlex.split(command, comments=True)
+        done = subprocess.run(
+            [sys.executable, "-m", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+    written = {"people.csv", "people.labels.csv", "people.model.json", "people.report.html", "scores.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == written
+
+
+def test_readme_says_how_to_install():
+    assert 'pip install ".[report]"' in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_readme_figures_are_those_of_the_stored_rows():
+    """What can be computed from the files in the repository is compared with what is printed."""
+    pytest.importorskip("pandas")
+    from benchmarks.versus import table
+    from experiments.headlines import headlines
+    from experiments.measures import measured, read
+    from experiments.rows import existing
+
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    line = table(existing(ROOT / "benchmarks" / "results" / "versus.csv"), ["scip"], 300.0)
+    assert line.startswith("scip: 36 instances finished by at least one (bnb 36, scip 24)")
+    assert "times scip/bnb: 113" in line
+    assert "On the 36 that at least one of us finished SCIP takes 113 times as long" in text
+    ours = {found.claim: found.ours for found in headlines(measured(read(ROOT / "experiments" / "results")))}
+    svm = ours["auto (ours): the same on unlabelled points, honest convention [bnb]"]
+    top_tau = ours["auto (ours): better accuracy than top-τ, unlabelled points [bnb]"]
+    assert (svm, top_tau) == ("165 of 194 (85%)", "113 of 194 (58%); equal 28")
+    for printed in (
+        "the SVM on 165 of the 194 (85 %)",
+        "`top_tau` on 113 (58 %), equal on 28, worse on 53 (27 %)",
+    ):
+        assert printed in text
 
 
 def test_get_started_has_the_readme_example():
@@ -71,7 +122,11 @@ def test_blocks_share_their_names_and_folder(execute):
 
 @pytest.mark.parametrize(
     "block",
-    ["```python\n1 / 0\n```\n", "```console\n$ exit 3\n```\n", "```source\ncs3vm.solve:gone\n```\n"],
+    [
+        "```python\n1 / 0\n```\n",
+        "```console\n$ exit 3\n```\n",
+        "```source\ncs3vm.methods.front_door:gone\n```\n",
+    ],
 )
 def test_a_failing_block_fails_the_build(execute, block):
     from mkdocs.exceptions import PluginError
