@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import cs3vm
-from tests.conftest import SLOW
+from tests.conftest import MANY, SLOW
 
 ROOT = Path(__file__).parents[1]
 COMPILED = {".a", ".dll", ".dylib", ".gz", ".nbc", ".nbi", ".o", ".pyc", ".pyd", ".so", ".whl", ".zip"}
@@ -108,8 +108,8 @@ def test_a_version_of_highs_that_is_wrong_is_excluded():
 
 
 # -- which tests are slow ----------------------------------------------------------------------------
-@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("name", [*SLOW, *MANY])
 def test_the_slow_tests_exist(name):
-    path, _, function = name.partition("::")
+    path, _, thing = name.partition("::")
     assert (ROOT / path).exists()
-    assert f"def {function}" in ((ROOT / path).read_text(encoding="utf-8") if function else "def ")
+    assert re.search(rf"^(def|class) {thing}", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
