@@ -78,6 +78,13 @@ def test_dialects_are_detected_and_said(tmp_path, content, encoding, words):
         assert word in note
 
 
+@pytest.mark.parametrize("end", ["é", "é\n", "Ã©é", "Ã"])
+def test_latin_1_may_end_as_a_cut_off_utf_8_would(tmp_path, end):
+    table = read_table(write(tmp_path, f"size;name\n1.5;Caf{end}", encoding="latin-1"))
+    assert table.frame["name"].tolist() == [f"Caf{end.strip()}"]
+    assert "not UTF-8 (line 2, byte 0x" in table.notes[0]
+
+
 def test_thousands_in_a_decimal_comma_file(tmp_path):
     path = write(tmp_path, "a;b\n1.234,5;1\n12,25;2\n")
     assert read_table(path).frame["a"].tolist() == [1234.5, 12.25]
@@ -133,6 +140,11 @@ def test_a_quoted_line_break_is_one_row(tmp_path):
         ("t.csv", b"<!DOCTYPE html><html>", "a web page"),
         ("t.csv", b'{"a": 1}', "JSON"),
         ("t.csv", b"a\0b\0c\n", "binary data"),
+        ("t.csv", b"\xef\xbb\xbf", "t.csv is empty"),
+        ("t.csv", b"\xff\xfe", "t.csv is empty"),
+        ("t.csv", b"\xff\xfea\x00,\x00b", r"UTF-16, .* \(byte 6\).* damaged or cut off"),
+        ("t.csv", b"\xff\xfea\x00\x00\xd8b\x00", r"UTF-16, .* \(byte 4\).* damaged or cut off"),
+        ("t.csv", b"\na,b\n1,2\n", "the first row is empty"),
         ("t.xlsx", b"a,b\n1,2\n", "content is text: give it the right suffix"),
         ("t.xlsx", b"PK\x03\x04rest", "cannot be read as an Excel workbook"),
         ("t.parquet", b"a,b\n1,2\n", "content is text"),

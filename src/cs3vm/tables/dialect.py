@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from ..exceptions import TableError
 
@@ -34,6 +35,7 @@ NOT_TEXT = {
 }
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 _SAMPLE_LINES = 1000
+_CHUNK = 1 << 20  # bytes read at once
 _DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+")
 _DECIMAL_COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+")
 _EITHER_COMMA = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
@@ -71,11 +73,17 @@ def sniff(path: Path) -> Dialect:
     encoding, notes = _encoding(path)
     with path.open(encoding=encoding, newline="") as file:
         lines = list(islice(file, _SAMPLE_LINES))
+    if not lines:
+        raise TableError(f"{path.name} is empty: it needs a header row and at least one row of data")
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
     separator = _separator(lines, usual)
     if separator != usual:
         notes.append(f"{path.name} is separated by the {SEPARATORS[separator]}; it was read that way")
     records = list(_records(lines, separator))
+    if not records[0]:
+        raise TableError(
+            f"{path.name}: the first row is empty. It must name the columns, with nothing above it"
+        )
     notes += _short_rows(path, encoding, separator)
     decimal, thousands = _decimal(path, records)
     if decimal == ",":
@@ -89,27 +97,50 @@ def _encoding(path: Path) -> tuple[str, list[str]]:
     """UTF-8 if every byte fits; else the Western European encoding, and a note about it."""
     with path.open("rb") as file:
         if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            if (misfit := _misfit(path, "utf-16")) is not None:
+                raise TableError(
+                    f"{path.name} begins as UTF-16, but line {misfit.line} (byte {misfit.place}) is not: the "
+                    "file is damaged or cut off. Save it again, as UTF-8"
+                )
             return "utf-16", []
-        file.seek(0)
-        decoder, row = codecs.getincrementaldecoder("utf-8")(), 1
-        for chunk in iter(lambda: file.read(1 << 20), b""):
+    misfit = _misfit(path, "utf-8")
+    if misfit is None:
+        return "utf-8-sig", []
+    return "latin-1" if _has_controls(path) else "cp1252", [
+        f"{path.name} is not UTF-8 (line {misfit.line}, byte 0x{misfit.value:02x}); it was "
+        "read as Latin-1. Check names with accents, or save the file as UTF-8"
+    ]
+
+
+class _Misfit(NamedTuple):
+    """The first byte that does not fit an encoding."""
+
+    line: int
+    place: int  #: bytes before it
+    value: int
+
+
+def _misfit(path: Path, encoding: str) -> _Misfit | None:
+    """Where the file stops to fit; a sequence of bytes that is cut off by its end does not fit either."""
+    decoder, line, place = codecs.getincrementaldecoder(encoding)(), 1, 0
+    with path.open("rb") as file:
+        while True:
+            kept, chunk = len(decoder.getstate()[0]), file.read(_CHUNK)
             try:
-                decoder.decode(chunk)
+                decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
-                row += error.object[: error.start].count(b"\n")
-                return "latin-1" if _has_controls(path) else "cp1252", [
-                    f"{path.name} is not UTF-8 (line {row}, byte 0x{error.object[error.start]:02x}); it was "
-                    "read as Latin-1. Check names with accents, or save the file as UTF-8"
-                ]
-            row += chunk.count(b"\n")
-    return "utf-8-sig", []
+                line += error.object[: error.start].count(b"\n")
+                return _Misfit(line, place - kept + error.start, error.object[error.start])
+            if not chunk:
+                return None
+            line, place = line + chunk.count(b"\n"), place + len(chunk)
 
 
 def _has_controls(path: Path) -> bool:
     """Whether the file has bytes that the Windows encoding does not define."""
     with path.open("rb") as file:
         return any(
-            set(chunk) & {0x81, 0x8D, 0x8F, 0x90, 0x9D} for chunk in iter(lambda: file.read(1 << 20), b"")
+            set(chunk) & {0x81, 0x8D, 0x8F, 0x90, 0x9D} for chunk in iter(lambda: file.read(_CHUNK), b"")
         )
 
 
