@@ -5,12 +5,12 @@ import sys
 
 import numpy as np
 import pytest
-from cs3vm.cli.app.app import app
-from cs3vm.cli.app.demo import draw_demo, fit_sample, load_sample
 from typer.testing import CliRunner
 
 import cs3vm
 from cs3vm import solvers
+from cs3vm.cli.app import app
+from cs3vm.cli.demo import draw_demo, fit_sample, load_sample
 
 WIDE = {"COLUMNS": "120", "NO_COLOR": "1"}
 

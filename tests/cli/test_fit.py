@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cs3vm.cli.app.app import app
-from cs3vm.cli.app.common import CtrlC
-from cs3vm.tables.reading.model_file import load_model
 from typer.testing import CliRunner
 
 from cs3vm import CS3VMClassifier
+from cs3vm.cli.app import app
+from cs3vm.cli.common import CtrlC
+from cs3vm.tables.model_file import load_model
 
 ENV = {"COLUMNS": "120", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 LABEL = ("--label", "cash")
@@ -471,7 +471,7 @@ def test_missing_packages_are_named(people, tmp_path, monkeypatch, package):
 
 
 def test_a_report_without_its_packages_is_refused_before_the_search(people, tmp_path, monkeypatch):
-    from cs3vm.cli.app import fit as module
+    from cs3vm.cli import fit as module
 
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     message = refuse(tmp_path, *GOOD, method=("--method", "top_tau"))
@@ -570,7 +570,7 @@ def test_an_interrupt_that_compiled_code_swallows_is_raised_again():
 
 
 def test_ctrl_c_while_reading_writes_nothing(people, tmp_path, monkeypatch):
-    from cs3vm.cli.app import inputs as _data
+    from cs3vm.cli import inputs as _data
 
     def interrupted(*args):
         raise KeyboardInterrupt
@@ -599,9 +599,9 @@ def test_methods_can_be_completed_in_the_shell(monkeypatch):
 def test_the_progress_line_is_for_terminals_only(capsys):
     import io
 
-    from cs3vm.cli.app.progress import ProgressLine
     from rich.console import Console
 
+    from cs3vm.cli.progress import ProgressLine
     from cs3vm.model.status import TracePoint
 
     shown = {}

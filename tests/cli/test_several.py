@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cs3vm.tables.reading.encoding import Column, Encoding
-from cs3vm.tables.reading.model_file import _checksum, load_model, make_model, save_model
 
 from cs3vm import CS3VMClassifier
 from cs3vm.exceptions import ModelFileError
 from cs3vm.report import make_report
+from cs3vm.tables.encoding import Column, Encoding
+from cs3vm.tables.model_file import _checksum, load_model, make_model, save_model
 from tests.cli.test_fit import refuse, run
 
 HOSTILE = '<script>alert(1)</script> & "co"'

@@ -6,13 +6,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from cs3vm.cli.app.app import app
-from cs3vm.tables.reading.encoding import Column, Encoding
-from cs3vm.tables.reading.model_file import _checksum, load_model, make_model, save_model
 from typer.testing import CliRunner
 
 from cs3vm import CS3VMClassifier, Result
+from cs3vm.cli.app import app
 from cs3vm.exceptions import ModelFileError
+from cs3vm.tables.encoding import Column, Encoding
+from cs3vm.tables.model_file import _checksum, load_model, make_model, save_model
 from tests.learn.test_kernel_map import fit, rings, rows
 
 ENCODING = Encoding((Column("a", "number", (), None), Column("b", "number", (), None)))

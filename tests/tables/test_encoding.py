@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from cs3vm.tables.reading.encoding import Column, Encoding, learn_encoding, missing_count
-from cs3vm.tables.reading.reading import read_table
 
 from cs3vm.exceptions import TableError
+from cs3vm.tables.encoding import Column, Encoding, learn_encoding, missing_count
+from cs3vm.tables.reading import read_table
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ import json
 
 import numpy as np
 import pytest
-from cs3vm.tables.reading.encoding import Column, Encoding
-from cs3vm.tables.reading.model_file import _checksum, load_model, make_model, save_model
 
 from cs3vm import CS3VMClassifier, Problem, Result, Status, solve
 from cs3vm.exceptions import InvalidProblemError, ModelFileError
+from cs3vm.tables.encoding import Column, Encoding
+from cs3vm.tables.model_file import _checksum, load_model, make_model, save_model
 
 ENCODING = Encoding((Column("x", "number", (), 1.5), Column("r", "category", ("a", "ü"), "a")))
 

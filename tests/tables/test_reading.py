@@ -5,10 +5,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from cs3vm.tables.reading.files import check_outputs, write_atomically
-from cs3vm.tables.reading.reading import read_table, suggestion, write_csv
 
 from cs3vm.exceptions import MissingPackageError, OutputError, TableError
+from cs3vm.tables.files import check_outputs, write_atomically
+from cs3vm.tables.reading import read_table, suggestion, write_csv
 
 FRAME = pd.DataFrame({"name": ["a", "b", "c"], "size": [1.5, 2.5, 3.5], "cash": ["yes", None, "no"]})
 
