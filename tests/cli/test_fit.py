@@ -471,9 +471,11 @@ def test_missing_packages_are_named(people, tmp_path, monkeypatch, package):
 
 
 def test_a_report_without_its_packages_is_refused_before_the_search(people, tmp_path, monkeypatch):
-    from cs3vm.cli import fit as module
+    from cs3vm.cli import common
 
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    real = common.find_spec
+    missing = ("matplotlib", "jinja2")
+    monkeypatch.setattr(common, "find_spec", lambda name: None if name in missing else real(name))
     message = refuse(tmp_path, *GOOD, method=("--method", "top_tau"))
     assert "the report needs the package matplotlib and jinja2" in message
     assert "--no-report" in message

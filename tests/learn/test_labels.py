@@ -5,7 +5,10 @@ import pandas as pd
 import pytest
 
 from cs3vm.exceptions import InvalidProblemError
-from cs3vm.learn.labels import find_unlabeled, read_labels, read_total, read_weights
+from cs3vm.learn.class_totals import read_total
+from cs3vm.learn.labels import read_labels
+from cs3vm.learn.rows import read_weights
+from cs3vm.learn.unlabelled import find_unlabeled
 
 UNLABELLED_AT_1_AND_3 = [
     pytest.param(np.array([0.0, np.nan, 1.0, np.nan]), {}, id="NaN in floats"),
@@ -49,13 +52,13 @@ def test_any_two_classes_and_the_greater_is_positive(y, classes):
     assert labels.classes.tolist() == classes
     assert labels.classes[labels.positive] == classes[1]
     assert labels.classes.dtype != object
-    assert labels.decode(np.array([-1, 1])).tolist() == classes
+    assert labels.decode(np.array([0, 1])).tolist() == classes
 
 
 def test_pos_label_turns_the_signs_around():
     labels = read_labels(["no", "yes", None], pos_label="no")
     assert labels.signs.tolist() == [1, -1, 0]
-    assert labels.decode(labels.signs[:2]).tolist() == ["no", "yes"]
+    assert labels.decode(labels.codes[:2]).tolist() == ["no", "yes"]
 
 
 def test_minus_one_is_a_class_without_a_total():
@@ -99,7 +102,7 @@ def test_one_labelled_class_where_the_other_has_a_name(y, how, classes, signs):
         (None, {}, "requires y to be passed, but the target y is None"),
         (
             [0, 1, 2],
-            {},
+            {"has_total": True},
             r"y has 3 classes: 0, 1, 2. Give one total for each of them, such as n_positive=\{0: 120, 1: 300",
         ),
         ([-1, 0, 1], {}, "If one of them marks the unlabelled rows, say unlabeled="),

@@ -19,7 +19,8 @@ from sklearn.utils.metaestimators import _safe_split
 from .._typing import FloatArray
 from ..exceptions import CS3VMWarning, InvalidProblemError
 from ..learn.class_totals import read_class_totals
-from ..learn.labels import all_unlabelled_error, as_vector, find_unlabeled, read_weights, same_type
+from ..learn.rows import read_weights
+from ..learn.unlabelled import all_unlabelled_error, as_vector, find_unlabeled, same_type
 from .criteria import Evidence, Fit, Refit
 from .splitter import LabeledKFold, Rows
 

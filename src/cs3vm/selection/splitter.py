@@ -12,8 +12,9 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state
 
 from ..exceptions import InvalidProblemError
-from ..learn.class_totals import read_class_totals
-from ..learn.labels import SKLEARN_MARK, as_vector, find_unlabeled, nearest_total, read_weights
+from ..learn.class_totals import nearest_total, read_class_totals
+from ..learn.rows import read_weights
+from ..learn.unlabelled import SKLEARN_MARK, as_vector, find_unlabeled
 
 Rows = NDArray[np.intp]
 
