@@ -481,6 +481,77 @@ def test_a_report_without_its_packages_is_refused_before_the_search(people, tmp_
     assert "--no-report" in message
 
 
+def run_without(packages, *words):
+    """Run the real command where packages are missing; return it and the heavy modules that it loaded."""
+    code = (
+        "import atexit, sys\n"
+        f"for name in {packages!r}: sys.modules[name] = None\n"
+        "heavy = ('numba', 'sklearn', 'pandas', 'matplotlib', 'pyscipopt', 'highspy')\n"
+        "def show(): print('loaded:', [m for m in heavy if sys.modules.get(m)], file=sys.stderr)\n"
+        "atexit.register(show)\n"
+        "from cs3vm.cli.app import app\n"
+        f"app({[str(word) for word in words]!r}, prog_name='cs3vm')"
+    )
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env={**os.environ, **ENV}, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("packages", "said"),
+    [
+        (("matplotlib", "jinja2"), "the report needs the package matplotlib and jinja2"),
+        (("matplotlib", "jinja2", "pandas"), "needs the package pandas"),
+    ],
+)
+def test_missing_packages_are_said_before_anything_is_loaded(people, tmp_path, packages, said):
+    before = sorted(tmp_path.iterdir())
+    done = run_without(packages, "fit", "people.csv", *LABEL, *GOOD)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+    assert 'pip install "cs3vm[report]"' in " ".join(done.stderr.split())
+    assert "loaded: []" in done.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_without_the_packages_of_the_report_the_rest_works(people, tmp_path):
+    words = ("fit", "people.csv", *LABEL, *GOOD, *QUICK)
+    done = run_without(("matplotlib", "jinja2"), *words)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "people.labels.csv").exists()
+
+
+# -- each thing once -----------------------------------------------------------------------------------
+def count_svms(monkeypatch):
+    """Count how often the SVM core is solved for one problem with its own sides."""
+    from cs3vm.convex import svm
+
+    real, calls = svm.solve_convex, []
+
+    def counted(problem, side=None, *args, **options):
+        if side is None or np.array_equal(side, problem.side):
+            calls.append(problem)
+        return real(problem, side, *args, **options)
+
+    for module in list(sys.modules.values()):
+        if getattr(module, "solve_convex", None) is real:
+            monkeypatch.setattr(module, "solve_convex", counted)
+    return calls
+
+
+@pytest.mark.parametrize(("method", "most"), [("svm", 2), ("top_tau", 2)])
+def test_the_baselines_are_solved_once_for_table_and_report(people, monkeypatch, method, most):
+    import cs3vm.methods.svm
+    import cs3vm.methods.top_tau  # noqa: F401
+
+    calls = count_svms(monkeypatch)
+    result = run("fit", "people.csv", *LABEL, *GOOD, "--method", method)
+    assert result.exit_code == 0, result.output
+    assert "SVM + top-τ" in result.output
+    assert calls
+    assert len({id(problem) for problem in calls}) == 1
+    assert len(calls) <= most  # the search and the other baseline
+
+
 # -- Ctrl-C --------------------------------------------------------------------------------------------
 def start_on_a_terminal(*words):
     """Start the real command with a terminal as its standard error; return it and the terminal."""
@@ -630,3 +701,35 @@ def test_rows_on_the_plane_are_explained_in_the_words_of_the_command(tmp_path, m
     assert "20 of 20 unlabelled rows lie on the hyperplane" in result.stderr
     assert "--side-margin 0.01 forbids it" in result.stderr
     assert "lie on the hyperplane" not in run("fit", *words, "--force", "--side-margin", "0.01").stderr
+
+
+def test_the_report_of_the_command_advises_in_its_words(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    steps = pd.DataFrame({"x": [0] * 5 + [2] * 5 + [1] * 20, "yes": [0] * 5 + [1] * 5 + [None] * 20})
+    steps.to_csv("steps.csv", index=False)
+    result = run("fit", "steps.csv", "--label", "yes", "--n-positive", "10", "--method", "direct")
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "steps.report.html").read_text()
+    assert "--side-margin 0.01 forbids it" in page
+    for word in ("options", "CtrlC", "callback"):
+        assert word not in page
+        assert word not in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--standardize", "rank"), "--standardize rank needs a kernel"),
+        (("--norm", "l1", "--kernel", "rbf"), "use --norm l2 or --kernel linear"),
+    ],
+)
+def test_errors_are_in_the_words_of_the_command(people, tmp_path, words, message):
+    said = refuse(tmp_path, *GOOD, *words)
+    assert message in said
+    assert "='" not in said
+
+
+def test_the_kernel_is_named_once(people):
+    words = ("--positive", "yes", "--n-positive", people[1], "--id", "person", "--kernel", "rbf")
+    for components in ((), ("--components", 4)):
+        assert fit(*words, *components, "--force").stdout.count("kernel rbf") == 1

@@ -39,7 +39,7 @@ class Planes(NamedTuple):
     intercept: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fit:
     """The planes of a fit, the rows they were fitted to, and what follows from both.
 
@@ -71,6 +71,10 @@ class Fit:
     parameters: Parameters
     features: LabelArray | None
     rows_left_out: FloatArray
+
+    def __repr__(self) -> str:
+        rows = f"{self.problem.n} labelled and {self.problem.m} unlabelled rows"
+        return f"Fit({len(self.classes)} classes, {rows}, {self.method})"
 
     # -- the question --------------------------------------------------------------------------------
     @property

@@ -7,16 +7,15 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state
 
+from .._typing import BoolArray, LabelArray, RowArray
 from ..exceptions import InvalidProblemError
 from ..learn.class_totals import nearest_total, read_class_totals
 from ..learn.rows import read_weights
 from ..learn.unlabelled import SKLEARN_MARK, as_vector, find_unlabeled
-
-Rows = NDArray[np.intp]
 
 
 class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
@@ -76,7 +75,7 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         self.unlabeled = unlabeled
         self.keep = keep
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[RowArray, RowArray]]:
         """Yield the row numbers of each training and test set, both ascending.
 
         Parameters
@@ -102,7 +101,7 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         for train, test in folds.split(np.zeros(len(labelled)), codes):
             yield np.sort(np.append(labelled[train], self._draw(unlabelled, random))), labelled[test]
 
-    def _unlabelled(self, y: NDArray[Any]) -> NDArray[np.bool_]:
+    def _unlabelled(self, y: LabelArray) -> BoolArray:
         """Which rows are unlabelled; -1 stands for it beside two other values, beside one it is a class."""
         distinct = set() if y.dtype.kind in "bU" else set(y.tolist())
         mask = find_unlabeled(y, unlabeled=self.unlabeled, has_total=len(distinct) == 3)
@@ -114,7 +113,7 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
             )
         return mask
 
-    def _draw(self, unlabelled: Rows, random: np.random.RandomState) -> Rows:
+    def _draw(self, unlabelled: RowArray, random: np.random.RandomState) -> RowArray:
         if self.keep == 1 or len(unlabelled) == 0:
             return unlabelled
         size = max(1, round(self.keep * len(unlabelled)))
