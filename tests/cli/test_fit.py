@@ -522,34 +522,46 @@ def test_without_the_packages_of_the_report_the_rest_works(people, tmp_path):
 
 # -- each thing once -----------------------------------------------------------------------------------
 def count_svms(monkeypatch):
-    """Count how often the SVM core is solved for one problem with its own sides."""
+    """The problems whose SVM, with their own fixed sides held, is solved from now on."""
     from cs3vm.convex import svm
 
-    real, calls = svm.solve_convex, []
+    real, solved = svm._solve, []
 
-    def counted(problem, side=None, *args, **options):
-        if side is None or np.array_equal(side, problem.side):
-            calls.append(problem)
-        return real(problem, side, *args, **options)
+    def counted(problem, side):
+        if side is problem.side:
+            solved.append(problem)
+        return real(problem, side)
 
-    for module in list(sys.modules.values()):
-        if getattr(module, "solve_convex", None) is real:
-            monkeypatch.setattr(module, "solve_convex", counted)
-    return calls
+    monkeypatch.setattr(svm, "_solve", counted)
+    return solved
 
 
-@pytest.mark.parametrize(("method", "most"), [("svm", 2), ("top_tau", 2)])
-def test_the_baselines_are_solved_once_for_table_and_report(people, monkeypatch, method, most):
-    import cs3vm.methods.svm
-    import cs3vm.methods.top_tau  # noqa: F401
+@pytest.mark.parametrize("method", ["svm", "top_tau", "auto"])
+@pytest.mark.parametrize("output", [(), ("--json",)])
+def test_each_svm_is_solved_once_for_search_table_and_report(people, monkeypatch, method, output):
+    solved = count_svms(monkeypatch)
+    result = run("fit", "people.csv", *LABEL, *GOOD, "--method", method, "--time-limit", 2, *output)
+    assert result.exit_code == 0, result.output
+    assert Path("people.report.html").exists()
+    whole = [problem for problem in solved if problem.m == 96]  # not those of reduced problems
+    assert len(whole) == len({id(problem) for problem in whole}) == 1
 
-    calls = count_svms(monkeypatch)
-    result = run("fit", "people.csv", *LABEL, *GOOD, "--method", method)
+
+@pytest.mark.parametrize("method", ["direct", "top_tau", "svm"])
+def test_the_baselines_are_solved_once_for_table_and_report(people, monkeypatch, method):
+    from cs3vm.learn import baselines
+
+    real, solved = baselines.solve, []
+
+    def counted(problem, name):
+        solved.append(name)
+        return real(problem, name)
+
+    monkeypatch.setattr(baselines, "solve", counted)
+    result = run("fit", "people.csv", *LABEL, *GOOD, "--method", method, "--time-limit", 2)
     assert result.exit_code == 0, result.output
     assert "SVM + top-τ" in result.output
-    assert calls
-    assert len({id(problem) for problem in calls}) == 1
-    assert len(calls) <= most  # the search and the other baseline
+    assert sorted(solved) == sorted({"svm", "top_tau"} - {method})
 
 
 # -- Ctrl-C --------------------------------------------------------------------------------------------

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cs3vm.convex.svm.feasibility import any_answer, fits
 from scipy.optimize import OptimizeResult
 
 from cs3vm import Problem, Status
-from cs3vm.convex.svm import feasibility
+from cs3vm.convex import feasibility
+from cs3vm.convex.feasibility import any_answer, fits
 from cs3vm.solvers.bnb_ import solve
 
 

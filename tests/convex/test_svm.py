@@ -1,10 +1,18 @@
+"""The convex core against an independent solver; and that nobody solves the same SVM twice."""
+
 from __future__ import annotations
+
+import gc
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from cs3vm.convex.svm.svm import dual_bound, solve_convex
 
-from cs3vm import Problem
+from cs3vm import Problem, solve
+from cs3vm.convex import svm
+from cs3vm.convex.svm import dual_bound, solve_convex
+from cs3vm.methods import METHODS
 from tests.oracle import random_problem, svm_with_sides
 
 
@@ -53,3 +61,51 @@ def test_features_of_very_different_size():
     value = problem.svm_value(found.w, found.b)
     assert found.bound <= value
     assert value - found.bound < 1e-5 * value
+
+
+@pytest.fixture
+def solved(monkeypatch):
+    """How often the SVM of each problem was solved, with its own fixed sides held."""
+    counts: Counter[int] = Counter()
+    plain = svm._solve
+
+    def counting(problem, side):
+        counts[id(problem)] += side is problem.side
+        return plain(problem, side)
+
+    monkeypatch.setattr(svm, "_solve", counting)
+    return counts
+
+
+def test_the_svm_of_a_problem_is_solved_once_by_whoever_asks_first(solved):
+    problem = random_problem(np.random.default_rng(1), m=8)
+    for method in METHODS:
+        solve(problem, method, time_limit=20)
+    solve(problem, "cs3vm", solver="scip", time_limit=20)
+    assert solved[id(problem)] == 1
+
+
+def test_what_is_kept_dies_with_its_problem():
+    problem = random_problem(np.random.default_rng(2), m=5)
+    solve(problem, "top_tau")
+    assert problem in svm._KEPT
+    before = len(svm._KEPT)
+    del problem
+    gc.collect()
+    assert len(svm._KEPT) < before
+
+
+def test_a_changed_answer_does_not_change_the_next():
+    problem = random_problem(np.random.default_rng(2), m=5)
+    first = solve(problem, "svm")
+    objective = first.objective
+    first.coef[:] = 7.0
+    assert solve(problem, "svm").objective == objective
+
+
+def test_the_root_bound_is_the_svm_and_what_must_be_miscounted():
+    problem = random_problem(np.random.default_rng(4), m=5)
+    problem = replace(problem, side=np.ones(5, dtype=np.int8), n_positive=2, count_penalty=3.0)
+    least = svm_with_sides(problem, problem.side) + 3.0 * 3
+    assert svm.root_bound(problem) == pytest.approx(least, rel=1e-4)
+    assert svm.root_bound(problem) <= least + 1e-7

@@ -56,7 +56,7 @@ def test_functions_without_a_python_wrapper_are_called_by_kernels_only():
     folder = Path(warm.__file__).parent
     functions = {
         node: {word.id for word in node.decorator_list if isinstance(word, ast.Name)}
-        for path in folder.glob("*.py")
+        for path in folder.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef)
     }

@@ -1,6 +1,7 @@
 """Kernels: the map reproduces the kernel, the fit is the model in its features."""
 
 import pickle
+from dataclasses import replace
 from itertools import product
 
 import clarabel
@@ -15,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cs3vm import CS3VMClassifier, Problem, solve, verify
 from cs3vm.learn.kernel_map import TOLERANCE, Kernel, fit_kernel_map, make_kernel
+from cs3vm.solvers import SOLVERS
 from tests.oracle import brute_force
 
 KERNELS = {
@@ -294,7 +296,8 @@ def test_beyond_the_limit_the_kernel_is_approximated():
 
 
 def test_where_the_engine_could_not_even_start_the_heuristic_answers(monkeypatch):
-    monkeypatch.setattr("cs3vm.methods.auto.MAX_ROTATION", 1.0)
+    small = replace(SOLVERS["bnb"], setup_limit=1.0)
+    monkeypatch.setitem(SOLVERS, "bnb", small)
     result = fit("rbf").result_
     assert result.n_nodes == 0
     assert result.objective >= result.lower_bound > 0

@@ -264,7 +264,7 @@ def test_polars_types():
 @pytest.mark.parametrize("share", [0.4, np.float64(0.25)])
 def test_a_share_given_as_a_total_is_recognised(share):
     X, y = np.arange(6.0)[:, None], [0, 1, None, None, None, None]
-    with pytest.raises(InvalidProblemError, match=rf"for a share use positive_rate={share}"):
+    with pytest.raises(InvalidProblemError, match=rf"for a share of the rows use positive_rate={share}"):
         CS3VMClassifier("top_tau").fit(X, y, n_positive=share)
     weight = np.full(6, 0.1)  # a total of less than 1 is possible with weights
     CS3VMClassifier("top_tau").fit(X, y, n_positive=share, sample_weight=weight)
@@ -273,5 +273,5 @@ def test_a_share_given_as_a_total_is_recognised(share):
 def test_shares_given_as_totals_are_recognised():
     X, y = np.arange(6.0)[:, None], [0, 1, None, None, None, None]
     for shares in ({0: 0.5, 1: 0.5}, {0: 0.5, 1: 0.25, 2: 0.25}):
-        with pytest.raises(InvalidProblemError, match="for shares use positive_rate"):
+        with pytest.raises(InvalidProblemError, match="for shares of the rows use positive_rate"):
             CS3VMClassifier("top_tau").fit(X, y, n_positive=shares)

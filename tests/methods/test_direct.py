@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cs3vm.convex.svm.svm import solve_convex
 
 from cs3vm import Problem, Status
+from cs3vm.convex.svm import solve_convex
 from cs3vm.engine.heuristic.judge import Ranking
 from cs3vm.engine.heuristic.large_svm import CLOSE_ROWS, solve_large_svm
 from cs3vm.engine.heuristic.local_search import improve

@@ -9,7 +9,6 @@ import pytest
 from cs3vm import Problem, Status, solve
 from cs3vm.exceptions import InvalidProblemError, UnknownNameError
 from cs3vm.methods import METHODS
-from cs3vm.methods.reclustering import run as _run
 from cs3vm.methods.reclustering.clusters import Clustering, paper_n_clusters
 from cs3vm.methods.reclustering.wircm import paper_max_fixed
 from cs3vm.solvers import get_solver
@@ -184,9 +183,10 @@ def test_paper_big_m_passes_the_methods_own_m(monkeypatch):
 
     def spy(problem, *, big_m, **options):
         passed.append(big_m)
-        return get_solver("scip")(problem, big_m=big_m, **options)
+        return plain(problem, big_m=big_m, **options)
 
-    monkeypatch.setattr(_run, "get_solver", lambda name, norm: spy)
+    plain = get_solver("scip")
+    monkeypatch.setattr("cs3vm.solvers.scip_.solve", spy)
     result = solve(blobs(1), "ircm", solver="scip", big_m="paper", time_limit=30)
     assert result.status is Status.FEASIBLE
     assert passed == [step.big_m for step in result.iterations]

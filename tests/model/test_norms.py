@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from cs3vm.convex.svm.svm import dual_bound, solve_convex
 
 import cs3vm.solvers
 from cs3vm import CS3VMClassifier, Problem, Status, available_solvers, solve, verify
+from cs3vm.convex.svm import dual_bound, solve_convex
 from cs3vm.exceptions import InvalidProblemError
 from cs3vm.model.result import Result, answer
-from cs3vm.solvers import get_solver, solver_name
+from cs3vm.solvers import find_solver, get_solver
 from cs3vm.solvers.mip import bounds
 from tests.oracle import brute_force, random_problem, svm_with_sides
 
@@ -311,10 +311,10 @@ def test_highs_refuses_the_squared_norm_and_indicators():
 
 
 def test_auto_is_highs_or_without_it_scip(monkeypatch):
-    assert [solver_name("auto", norm) for norm in ("l2", "l1", "max")] == ["bnb", "highs", "highs"]
+    assert [find_solver("auto", norm).name for norm in ("l2", "l1", "max")] == ["bnb", "highs", "highs"]
     missing = replace(cs3vm.solvers.SOLVERS["highs"], package="no_such_package")
     monkeypatch.setitem(cs3vm.solvers.SOLVERS, "highs", missing)
-    assert solver_name("auto", "l1") == "scip"
+    assert find_solver("auto", "l1").name == "scip"
     assert solve(clouds("l1", m=12), "cs3vm").extras["solver"] == "scip"
 
 

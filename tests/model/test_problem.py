@@ -74,6 +74,7 @@ def test_no_unlabelled_rows_is_p1():
         ({"n_positive": -1}, "zero or positive"),
         ({"n_positive": 4}, "weigh only 3"),
         ({"n_positive": 1.5}, "round it"),
+        ({"n_positive": 0.4}, "for a share of the rows use positive_rate=0.4"),
         ({"n_positive": "2"}, "must be a number"),
         ({"n_positive": None}, "must be a number"),
         ({"n_positive": True}, "must be a number"),

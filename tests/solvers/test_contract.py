@@ -14,10 +14,11 @@ from cs3vm import Problem, Status, available_solvers
 from cs3vm.exceptions import SolverLicenseError, SolverNotInstalledError, UnknownNameError
 from cs3vm.model.result import answer
 from cs3vm.solvers import get_solver
+from cs3vm.solvers.mip import ending
 from tests.oracle import brute_force, random_problem
 
 SOLVERS = available_solvers()
-MIP = [name for name in SOLVERS if name in ("scip", "gurobi", "highs")]
+MIP = [name for name in SOLVERS if cs3vm.solvers.SOLVERS[name].big_m]
 
 
 def norm_of(name: str) -> dict[str, str]:
@@ -238,3 +239,21 @@ def test_start_on_the_plane_is_evaluated_by_rank():
     result = get_solver("scip")(problem, start=start, time_limit=10)
     assert result.count == 2
     assert result.objective == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("word", "status"),
+    [
+        ("optimal", Status.OPTIMAL),
+        ("INF_OR_UNBD", Status.OPTIMAL),
+        ("Infeasible", Status.OPTIMAL),
+        ("gaplimit", Status.OPTIMAL),
+        ("NODE_LIMIT", Status.NODE_LIMIT),
+        ("totalnodelimit", Status.NODE_LIMIT),
+        ("TimeLimit", Status.TIME_LIMIT),
+        ("userinterrupt", Status.INTERRUPTED),
+        ("a word of a newer version", Status.FEASIBLE),
+    ],
+)
+def test_the_backends_words_for_the_end_of_a_search(word, status):
+    assert ending(word) is status

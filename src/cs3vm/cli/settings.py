@@ -34,10 +34,10 @@ class Settings:
     def check(self) -> None:
         """Refuse unknown names before anything is read."""
         from ..methods import get_method
-        from ..solvers import get_solver
+        from ..solvers import find_solver
 
         get_method(self.method)
-        get_solver(self.solver, self.norm)
+        find_solver(self.solver, self.norm)
 
     def classifier(self, positive: str | None, callback: Callback | None = None) -> CS3VMClassifier:
         """The classifier that they describe."""

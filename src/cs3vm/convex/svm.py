@@ -11,11 +11,11 @@ bound that holds in floating point.
 from __future__ import annotations
 
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import FloatArray
+from .._typing import FloatArray, RowArray, SignArray
 from ..model.problem import Problem
 from ..model.result import Result, answer
 from ..model.status import Status
@@ -36,12 +36,27 @@ class ConvexSolution(NamedTuple):
     bound: float
 
 
-def solve_convex(problem: Problem, side: NDArray[np.int8] | None = None) -> ConvexSolution:
-    """Solve the SVM with the given sides held (default: the problem's fixed ones).
+#: The SVM of each problem that is alive, with its own fixed sides held. Everybody asks for it: the baselines,
+#: the heuristic's first start, the root of every search and every lower bound.
+_KEPT: WeakKeyDictionary[Problem, ConvexSolution] = WeakKeyDictionary()
 
-    Held rows enter lazily: most of them are never active.
-    """
-    side = problem.side if side is None else side
+
+def solve_convex(problem: Problem, side: SignArray | None = None) -> ConvexSolution:
+    """The SVM with the given sides held; with the problem's own, which is the default, it is solved once."""
+    if side is not None:
+        return _solve(problem, side)
+    if problem not in _KEPT:
+        _KEPT[problem] = _solve(problem, problem.side)
+    return _KEPT[problem]
+
+
+def root_bound(problem: Problem) -> float:
+    """The value below which no point lies, before any search: the SVM's, and what must be miscounted."""
+    return max(0.0, solve_convex(problem).bound) + problem.count_penalty * problem.min_miscount
+
+
+def _solve(problem: Problem, side: SignArray) -> ConvexSolution:
+    """Solve the SVM with held rows, which enter lazily: most of them are never active."""
     core = _interior_point if problem.norm == "l2" else linear_svm
     held = np.flatnonzero(side)
     rows = np.zeros(0, dtype=np.intp)
@@ -61,9 +76,9 @@ def solve_convex(problem: Problem, side: NDArray[np.int8] | None = None) -> Conv
     return ConvexSolution(w, b, alpha, full_beta, bound)
 
 
-def first_answer(problem: Problem, svm: ConvexSolution) -> Result | None:
+def first_answer(problem: Problem) -> Result | None:
     """The better of the SVM's direction and the trivial point; where both fail, a longer normal, or any."""
-    bound = max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
+    svm, bound = solve_convex(problem), root_bound(problem)
     found = [answer(problem, w, Status.FEASIBLE, lower_bound=bound) for w in (svm.w, np.zeros(problem.d))]
     # With a side margin a longer w leaves fewer rows in the strip.
     for length in 10.0 ** np.arange(1, 9) if found == [None, None] else ():
@@ -111,7 +126,7 @@ def _conjugate(problem: Problem, v: FloatArray, upper: float) -> tuple[float, fl
 
 
 def _interior_point(
-    problem: Problem, rows: NDArray[np.intp], side: NDArray[np.int8]
+    problem: Problem, rows: RowArray, side: SignArray
 ) -> tuple[FloatArray, float, FloatArray, FloatArray]:
     points, rotation = _reduce_columns(np.vstack([problem.X, problem.U[rows]]))
     sigma = np.append(problem.y, side[rows].astype(float))

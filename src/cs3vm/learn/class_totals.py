@@ -177,7 +177,7 @@ def _check_whole(totals: FloatArray) -> None:
     """Refuse fractions of rows; numbers below 1 are probably shares."""
     broken = totals[totals != np.round(totals)]
     if len(broken):
-        advice = "for shares use positive_rate" if np.all(broken < 1) else "round it"
+        advice = "for shares of the rows use positive_rate" if np.all(broken < 1) else "round it"
         raise InvalidProblemError(
             f"n_positive has the total {broken[0]:g}, but rows without weights can only add up to an "
             f"integer: {advice}"
@@ -227,18 +227,7 @@ def read_total(n_positive: Any, positive_rate: Any, weights: FloatArray) -> Any:
             f"{len(weights)} rows are unlabelled, but their total is missing: give n_positive, the known "
             "number of positives among them, or positive_rate, their share; it is never guessed"
         )
-    if np.all(weights == 1.0):
-        _refuse_share(n_positive)
     return n_positive
-
-
-def _refuse_share(n_positive: Any) -> None:
-    """Refuse a total between 0 and 1 of rows without weights, which is a share under the wrong name."""
-    if isinstance(n_positive, Real) and 0 < float(n_positive) < 1:
-        raise InvalidProblemError(
-            f"n_positive is {n_positive}, but rows without weights can only add up to an integer: for a "
-            f"share use positive_rate={n_positive}"
-        )
 
 
 def nothing_unlabelled_error(name: str) -> InvalidProblemError:

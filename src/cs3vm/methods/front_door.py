@@ -10,7 +10,7 @@ from ..exceptions import InvalidProblemError, UnknownNameError
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import DEFAULT_GAP, Callback
-from ..solvers import get_solver
+from ..solvers import find_solver
 from . import get_method
 
 #: Options of the solvers that the methods themselves make use of.
@@ -46,10 +46,10 @@ def solve(
         Parameters of the method and native options of the solver.
     """
     function = get_method(method)
-    backend = get_solver(solver, problem.norm)
+    backend = find_solver(solver, problem.norm)
     _check_number("time_limit", time_limit)
     _check_number("gap", gap)
-    native = set(inspect.signature(backend).parameters) - {"problem"}
+    native = backend.options()
     if method != "cs3vm":
         native -= RESERVED
     known = {*inspect.signature(function).parameters, *native}

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..convex.svm import first_answer, solve_convex
+from ..convex.svm import first_answer, root_bound, solve_convex
 from ..model.problem import Problem
 from ..model.result import Result, answer
-from ..model.status import DEFAULT_GAP, Status
+from ..model.status import DEFAULT_GAP, Status, relative_gap
 
 
 def svm(problem: Problem, *, gap: float = DEFAULT_GAP, **_: Any) -> Result:
@@ -22,16 +22,22 @@ def svm(problem: Problem, *, gap: float = DEFAULT_GAP, **_: Any) -> Result:
     """
     began = time.perf_counter()
     plane = solve_convex(problem)
-    bound = max(0.0, plane.bound) + problem.count_penalty * problem.min_miscount
+    bound = root_bound(problem)
     if problem.side_margin > 0:
-        found = answer(problem, plane.w, Status.FEASIBLE, lower_bound=bound) or first_answer(problem, plane)
+        found = answer(problem, plane.w, Status.FEASIBLE, lower_bound=bound) or first_answer(problem)
         return found or Result(problem, Status.TIME_LIMIT, lower_bound=bound)  # none found proves nothing
     on_plane = problem.on_plane(plane.w, plane.b)
     z = (problem.scores(plane.w, plane.b) > 0) & ~on_plane
     if problem.weights @ z <= problem.n_positive:
         z |= on_plane
     sides = np.where(problem.side == 0, z, problem.side > 0).astype(np.int8)
-    value = problem.objective(plane.w, plane.b, sides)
-    status = Status.OPTIMAL if value - bound <= gap * max(value, 1e-10) else Status.FEASIBLE
-    seconds = time.perf_counter() - began
-    return Result(problem, status, plane.w, plane.b, sides, lower_bound=bound, seconds=seconds)
+    proven = relative_gap(problem.objective(plane.w, plane.b, sides), bound) <= gap
+    return Result(
+        problem,
+        Status.OPTIMAL if proven else Status.FEASIBLE,
+        plane.w.copy(),
+        plane.b,
+        sides,
+        lower_bound=bound,
+        seconds=time.perf_counter() - began,
+    )

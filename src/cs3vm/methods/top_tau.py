@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..convex.svm import first_answer, solve_convex
+from ..convex.svm import first_answer, root_bound, solve_convex
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import Status
@@ -18,7 +18,7 @@ def top_tau(problem: Problem, **_: Any) -> Result:
     """Keep the SVM's direction and move the plane until the count is as near to τ as it can be."""
     began = time.perf_counter()
     plane = solve_convex(problem)
-    bound = max(0.0, plane.bound) + problem.count_penalty * problem.min_miscount
+    bound = root_bound(problem)
     # A miscount dearer than any hinge loss makes the best intercept the one with the best count.
     spread = (
         1.0
@@ -28,12 +28,12 @@ def top_tau(problem: Problem, **_: Any) -> Result:
     strict = replace(problem, count_penalty=1e6 * spread * float(problem.C.sum()))
     best = strict.best_intercept(plane.w)
     if best is None:
-        found = first_answer(problem, plane)  # this direction allows no intercept
+        found = first_answer(problem)  # this direction allows no intercept
         return found or Result(problem, Status.TIME_LIMIT, lower_bound=bound)
     return Result(
         problem,
         Status.FEASIBLE,
-        plane.w,
+        plane.w.copy(),
         best.b,
         best.z,
         lower_bound=bound,

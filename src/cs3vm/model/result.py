@@ -7,13 +7,14 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import FloatArray
+from .._typing import FloatArray, SignArray
 from .problem import Problem
 from .result_json import decode, encode
-from .status import Iteration, Status, Trace
+from .status import Iteration, Status, Trace, relative_gap
 
+#: A plane may violate the sides it comes with by this much, relative to the largest score.
+SIDE_TOLERANCE = 1e-9
 #: What :meth:`Result.to_json` writes of a result, besides its problem.
 _WRITTEN = (
     "status",
@@ -42,7 +43,7 @@ class Result:
     status: Status
     coef: FloatArray | None = None
     intercept: float = float("nan")
-    z: NDArray[np.int8] | None = None
+    z: SignArray | None = None
     lower_bound: float = 0.0
     seconds: float = 0.0
     n_nodes: int = 0
@@ -64,10 +65,8 @@ class Result:
 
     @property
     def gap(self) -> float:
-        """``(objective - lower_bound) / max(|objective|, 1e-10)``."""
-        if not self.found:
-            return float("inf")
-        return (self.objective - self.lower_bound) / max(abs(self.objective), 1e-10)
+        """``(objective - lower_bound) / max(|objective|, 1e-10)``; infinite where there is no answer."""
+        return relative_gap(self.objective, self.lower_bound)
 
     @property
     def is_optimal(self) -> bool:
@@ -139,11 +138,23 @@ class Result:
         return f"<table><caption>cs3vm.Result</caption>{''.join(rows)}</table>"
 
 
+def as_given(
+    problem: Problem, w: FloatArray | None, b: float, z: SignArray | None, status: Status
+) -> Result | None:
+    """The result with exactly these sides (a tie of unequal weights may need it); None if they do not fit."""
+    if w is None or z is None or len(z) != problem.m or not (np.all(np.isfinite(w)) and np.isfinite(b)):
+        return None
+    allowed = SIDE_TOLERANCE * (1.0 + float(np.max(np.abs(problem.scores(w)), initial=0.0)))
+    if problem.violation(w, b, z) > allowed:
+        return None
+    return Result(problem, status, np.array(w, dtype=float), float(b), z.astype(np.int8))
+
+
 def answer(problem: Problem, w: FloatArray, status: Status, **fields: Any) -> Result | None:
     """The result for this ``w`` with its best intercept and sides; None if the fixed sides allow none."""
     best = problem.best_intercept(w)
     if best is None:
         return None
     if not best.exact:
-        fields.setdefault("extras", {})["inexact_subset_sum"] = True
-    return Result(problem, status, np.asarray(w, dtype=float), best.b, best.z, **fields)
+        fields["extras"] = {**fields.get("extras", {}), "inexact_subset_sum": True}
+    return Result(problem, status, np.array(w, dtype=float), best.b, best.z, **fields)

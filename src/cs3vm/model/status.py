@@ -23,6 +23,13 @@ class Status(Enum):
     INFEASIBLE = "infeasible"  #: only with side_margin > 0 or conflicting sides
 
 
+def relative_gap(objective: float, lower_bound: float) -> float:
+    """``(objective - lower_bound) / max(|objective|, 1e-10)``; infinite where no point is known."""
+    if not objective < float("inf"):
+        return float("inf")
+    return (objective - lower_bound) / max(abs(objective), 1e-10)
+
+
 class TracePoint(NamedTuple):
     """Progress at one moment; also what a callback receives."""
 

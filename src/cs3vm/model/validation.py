@@ -104,7 +104,8 @@ def read_total(value: Any, weights: FloatArray) -> float:
             "it counts the positives among the unlabelled rows, not in the whole population"
         )
     if np.all(weights == 1.0) and number != round(number):
+        share = f"for a share of the rows use positive_rate={value}" if number < 1 else "round it"
         raise InvalidProblemError(
-            f"n_positive is {value}, but rows without weights can only add up to an integer: round it"
+            f"n_positive is {value}, but rows without weights can only add up to an integer: {share}"
         )
     return number

@@ -1,10 +1,12 @@
 """The solvers: each is one function ``solve(problem, **options) -> Result`` in a module of its own.
 
-To add one: write ``<name>_.py``, add a line to :data:`SOLVERS`, and an extra to ``pyproject.toml``.
+A solver takes a start and proves; it never runs another method. To add one: write ``<name>_.py``, add a line
+to :data:`SOLVERS` that says what it can do, and an extra to ``pyproject.toml``.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,77 +14,111 @@ from importlib.util import find_spec
 
 from ..exceptions import InvalidProblemError, SolverNotInstalledError, UnknownNameError
 from ..model.norms import NORMS, Norm
+from ..model.problem import Problem
 from ..model.result import Result
 
-Solver = Callable[..., Result]
+Solve = Callable[..., Result]
 
 
 @dataclass(frozen=True)
-class SolverInfo:
-    """Where a solver lives and what it needs."""
+class Solver:
+    """Where a solver lives, what it needs, and what it can do. Methods ask for abilities, never for names."""
 
     name: str
-    module: str
     package: str  #: the package that must be importable
     install: str  #: the command that provides it
     description: str
     norms: tuple[Norm, ...] = NORMS  #: of the problems that it can solve
+    big_m: bool = False  #: its model links sides to the plane by a big-M, which the option ``big_m`` sets
+    wants_start: bool = False  #: a good start decides how fast it is: methods run the heuristic first
+    quick: bool = False  #: its first nodes take milliseconds, and a search cut short still finds points
+    setup_limit: float = float("inf")  #: with more rows · features², its set-up alone takes minutes
+
+    @property
+    def installed(self) -> bool:
+        """Whether its package can be imported."""
+        return find_spec(self.package) is not None
+
+    def is_practical(self, problem: Problem) -> bool:
+        """Whether its set-up leaves time for a search."""
+        return (problem.n + problem.m) * problem.d**2 <= self.setup_limit
+
+    def load(self) -> Solve:
+        """Its function, after whatever must be done once (compiling), so that no clock counts that."""
+        module = import_module(f"{__name__}.{self.name}_")
+        if hasattr(module, "prepare"):
+            module.prepare()
+        solve: Solve = module.solve
+        return solve
+
+    def options(self) -> set[str]:
+        """The names of its options."""
+        solve = import_module(f"{__name__}.{self.name}_").solve
+        return set(inspect.signature(solve).parameters) - {"problem"}
 
 
 SOLVERS = {
-    info.name: info
-    for info in (
-        SolverInfo(
-            "bnb", "cs3vm.solvers.bnb_", "numba", "pip install cs3vm", "our own exact engine", ("l2",)
+    solver.name: solver
+    for solver in (
+        Solver(
+            "bnb",
+            "numba",
+            "pip install cs3vm",
+            "our own exact engine",
+            ("l2",),
+            wants_start=True,
+            quick=True,
+            # It first rotates all rows, with several copies of them: a million rows with the 300 landmarks
+            # of a kernel have 9e10, and that alone takes minutes.
+            setup_limit=1e10,
         ),
-        SolverInfo("scip", "cs3vm.solvers.scip_", "pyscipopt", "pip install cs3vm", "open MIQP reference"),
-        SolverInfo(
-            "gurobi", "cs3vm.solvers.gurobi_", "gurobipy", 'pip install "cs3vm[gurobi]"', "the paper's solver"
-        ),
-        SolverInfo(
+        Solver("scip", "pyscipopt", "pip install cs3vm", "open MIQP reference", big_m=True),
+        Solver("gurobi", "gurobipy", 'pip install "cs3vm[gurobi]"', "the paper's solver", big_m=True),
+        Solver(
             "highs",
-            "cs3vm.solvers.highs_",
             "highspy",
             'pip install "cs3vm[highs]"',
             "open MILP solver, for the 1- and the max-norm",
             ("l1", "max"),
+            big_m=True,
         ),
     )
 }
+#: What ``"auto"`` stands for: the first of these that is installed and knows the norm.
+PREFERRED = ("bnb", "highs", "scip")
 
 
 def available_solvers(norm: Norm | None = None) -> list[str]:
     """Names of the solvers whose packages are installed; with a norm, of those that know it."""
     return [
         name
-        for name, info in SOLVERS.items()
-        if find_spec(info.package) is not None and (norm is None or norm in info.norms)
+        for name, solver in SOLVERS.items()
+        if solver.installed and (norm is None or norm in solver.norms)
     ]
 
 
-def solver_name(name: str, norm: Norm = "l2") -> str:
-    """The solver that a name stands for; ``"auto"`` is our engine, or HiGHS (else SCIP) for other norms."""
-    if name != "auto":
-        return name
-    if norm == "l2":
-        return "bnb"
-    return "highs" if find_spec(SOLVERS["highs"].package) is not None else "scip"
-
-
-def get_solver(name: str, norm: Norm = "l2") -> Solver:
-    """Import a solver by name, for problems with this norm; ``"auto"`` is the default one."""
-    info = SOLVERS.get(solver_name(name, norm))
-    if info is None:
+def find_solver(name: str, norm: Norm = "l2") -> Solver:
+    """The solver of that name, for problems with this norm; ``"auto"`` is the best one that is installed."""
+    if name == "auto":
+        known = [SOLVERS[preferred] for preferred in PREFERRED if norm in SOLVERS[preferred].norms]
+        solver = next((one for one in known if one.installed), known[0])
+    elif name in SOLVERS:
+        solver = SOLVERS[name]
+    else:
         raise UnknownNameError(f"unknown solver {name!r}: choose 'auto' or one of {', '.join(SOLVERS)}")
-    if find_spec(info.package) is None:
+    if not solver.installed:
         raise SolverNotInstalledError(
-            f"solver {info.name!r} needs the package {info.package!r}: {info.install}, "
+            f"solver {solver.name!r} needs the package {solver.package!r}: {solver.install}, "
             f"or use one of {', '.join(available_solvers(norm))}"
         )
-    if norm not in info.norms:
+    if norm not in solver.norms:
         raise InvalidProblemError(
-            f"solver {info.name!r} does not know norm={norm!r} (it knows {', '.join(info.norms)}): "
+            f"solver {solver.name!r} does not know norm={norm!r} (it knows {', '.join(solver.norms)}): "
             f"use 'auto' or one of {', '.join(available_solvers(norm))}"
         )
-    solver: Solver = import_module(info.module).solve
     return solver
+
+
+def get_solver(name: str, norm: Norm = "l2") -> Solve:
+    """The function of a solver, ready to be called."""
+    return find_solver(name, norm).load()

@@ -12,23 +12,18 @@ import numpy as np
 
 from .._typing import FloatArray
 from ..convex.feasibility import fits
-from ..convex.svm import ConvexSolution, first_answer, solve_convex
+from ..convex.svm import first_answer, root_bound, solve_convex
 from ..engine.core.margin_set import counters
 from ..engine.core.relaxation import Relaxation
 from ..engine.exact.crew import Options
 from ..engine.exact.incumbent import Incumbent
 from ..engine.exact.pairs import joint_counters
 from ..engine.exact.tree import Tree
-from ..engine.heuristic.local_search import improve
 from ..engine.warm_up import warm_up
 from ..exceptions import InvalidProblemError
 from ..model.problem import Problem
 from ..model.result import Result
-from ..model.status import Callback, Status
-
-#: The heuristic before the search gets at most so many seconds, and this share of the time limit.
-HEURISTIC_SECONDS, HEURISTIC_SHARE = 2.0, 0.2
-
+from ..model.status import Callback, Status, relative_gap
 
 _STATUS = {
     "time": Status.TIME_LIMIT,
@@ -51,7 +46,6 @@ def solve(
     memory_limit: float | None = 2e9,
     n_jobs: int = 1,
     first_improvement: bool = False,
-    heuristic: bool = True,
     joint: bool = True,
     proof: str | Path | None = None,
     proof_note: str = "",
@@ -72,8 +66,6 @@ def solve(
     n_jobs
         Threads that search; -1 for one per core. More than one makes the order of nodes, and so the last
         digits and the answer at a time limit, a matter of chance.
-    heuristic
-        Look for a good point before the search.
     joint
         Use the joint-flip graph where it pays.
     proof
@@ -83,7 +75,7 @@ def solve(
         A remark to be kept in the proof, such as where the features come from; ``verify`` repeats it.
     """
     problem.require_l2("solver 'bnb'", "use solver='auto', 'highs' or 'scip'")
-    warm_up()
+    prepare()
     began = perf_counter()
     options = Options(
         deadline=began + time_limit,
@@ -96,25 +88,36 @@ def solve(
         callback=callback,
         n_jobs=_threads(n_jobs),
     )
-    incumbent = Incumbent(problem)
-    svm = solve_convex(problem)
-    root_bound = max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
-    if options.cutoff <= root_bound:
-        seconds = perf_counter() - began
-        return Result(problem, Status.CUTOFF, lower_bound=root_bound, seconds=seconds)
-    relaxation = Relaxation(problem, random_state)
-    tree = Tree(problem, incumbent, options, began, relaxation, root_bound, svm)
+    incumbent, tree = Incumbent(problem), None
     try:
-        _first_points(problem, incumbent, start, svm)
-        if heuristic:
-            _run_heuristic(tree, began + time_limit, random_state)
-        tree.update_limits()
+        _offer_start(incumbent, start)
+        if options.cutoff <= root_bound(problem):
+            seconds = perf_counter() - began
+            return Result(problem, Status.CUTOFF, lower_bound=root_bound(problem), seconds=seconds)
+        incumbent.offer(first_answer(problem))
+        relaxation = Relaxation(problem, random_state)
+        svm = solve_convex(problem)
+        tree = Tree(problem, incumbent, options, began, relaxation, root_bound(problem), svm)
         done = first_improvement and incumbent.value < options.cutoff
         reason = "improved" if done else tree.run()
     except KeyboardInterrupt:
         reason = "interrupted"
+    if tree is None:
+        return _interrupted(incumbent, perf_counter() - began)
     result = _result(tree, reason, perf_counter() - began)
     return result if proof is None else _with_proof(result, proof, proof_note, gap, began, time_limit)
+
+
+def prepare() -> None:
+    """Compile, or load what was compiled, before any clock runs."""
+    warm_up()
+
+
+def _interrupted(incumbent: Incumbent, seconds: float) -> Result:
+    """What is known when an interrupt comes during the set-up."""
+    if incumbent.best is None:
+        raise KeyboardInterrupt
+    return replace(incumbent.best, status=Status.INTERRUPTED, lower_bound=0.0, seconds=seconds)
 
 
 def _threads(n_jobs: int) -> int:
@@ -134,34 +137,16 @@ def _with_proof(
     return replace(result, seconds=perf_counter() - began, extras={**result.extras, "proof": written})
 
 
-def _run_heuristic(tree: Tree, deadline: float, random_state: int) -> None:
-    """Look for a good point, unless the one we have is optimal already."""
-    problem, incumbent = tree.problem, tree.incumbent
-    left = deadline - perf_counter()
-    if problem.m == 0 or left <= 0.0 or incumbent.value <= tree.root_bound * (1.0 + tree.options.gap):
+def _offer_start(incumbent: Incumbent, start: Result | FloatArray | None) -> None:
+    """Offer the plane of the start with its best intercept, and with the sides it came with."""
+    if start is None:
         return
-    starts = [] if incumbent.best is None or incumbent.best.coef is None else [incumbent.best.coef]
-    budget = min(HEURISTIC_SECONDS, HEURISTIC_SHARE * left)
-    found = improve(problem, starts, time_limit=budget, random_state=random_state)
-    incumbent.offer(found)
-    if found.status is Status.INTERRUPTED:  # whoever interrupts the heuristic wants no search either
-        raise KeyboardInterrupt
-
-
-def _first_points(
-    problem: Problem, incumbent: Incumbent, start: Result | FloatArray | None, svm: ConvexSolution
-) -> None:
-    """Offer the start, the trivial point and the SVM."""
-    if isinstance(start, Result):
-        if start.coef is not None:
-            incumbent.offer_plane(start.coef)
-            if start.z is not None and len(start.z) == problem.m:
-                incumbent.offer_as_given(start.coef, start.intercept, start.z)
-    elif start is not None:
+    if not isinstance(start, Result):
         incumbent.offer_plane(np.asarray(start, dtype=float))
-    first = first_answer(problem, svm)
-    if first is not None:
-        incumbent.offer(first)
+    elif start.coef is not None:
+        incumbent.offer_plane(start.coef)
+        if start.z is not None and len(start.z) == incumbent.problem.m:
+            incumbent.offer_as_given(start.coef, start.intercept, start.z)
 
 
 def _result(tree: Tree, reason: str, seconds: float) -> Result:
@@ -171,7 +156,7 @@ def _result(tree: Tree, reason: str, seconds: float) -> Result:
     bound = tree.bound
     status = _STATUS.get(reason, Status.FEASIBLE)
     if closed and best is not None:
-        proven = best.objective - bound <= tree.options.gap * max(abs(best.objective), 1e-10)
+        proven = relative_gap(best.objective, bound) <= tree.options.gap
         status = Status.OPTIMAL if proven else Status.FEASIBLE
     elif closed and tree.crew.n_unresolved == 0:
         if np.isfinite(cutoff):

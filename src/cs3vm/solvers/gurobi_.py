@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import gurobipy as gp
@@ -10,27 +9,24 @@ import numpy as np
 from gurobipy import GRB
 
 from ..convex.linear_program import epigraph
-from ..convex.svm import first_answer, solve_convex
 from ..exceptions import SolverLicenseError
 from ..model.problem import Problem
 from ..model.result import Result
-from ..model.status import DEFAULT_GAP, Callback, Status, TracePoint
-from .mip import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
+from ..model.status import DEFAULT_GAP, Callback, TracePoint
+from .mip import (
+    FEASIBILITY_TOLERANCE,
+    GAP_SHARE,
+    NO_POINT,
+    BigM,
+    Outcome,
+    Task,
+    bounds,
+    ending,
+    run,
+)
 
-#: Gurobi's own tolerance on every constraint, the tightest it takes.
-FEASIBILITY_TOLERANCE = 1e-9
-#: Gurobi stops at this share of the gap: the margin of its bound and our evaluation need the rest.
-GAP_SHARE = 0.5
-
-STATUS = {
-    GRB.OPTIMAL: Status.OPTIMAL,
-    GRB.INFEASIBLE: Status.OPTIMAL,  # the search is complete; _miqp.finish tells cutoff from infeasible
-    GRB.INF_OR_UNBD: Status.OPTIMAL,
-    GRB.CUTOFF: Status.OPTIMAL,
-    GRB.NODE_LIMIT: Status.NODE_LIMIT,
-    GRB.TIME_LIMIT: Status.TIME_LIMIT,
-    GRB.INTERRUPTED: Status.INTERRUPTED,
-}
+#: Gurobi's names for the ways in which a search ends.
+ENDINGS = {getattr(GRB.Status, name): name for name in dir(GRB.Status) if name.isupper()}
 
 
 def solve(
@@ -49,32 +45,23 @@ def solve(
     parameters: dict[str, Any] | None = None,
 ) -> Result:
     """Solve the problem with Gurobi; the options are those of the SCIP backend."""
-    began = time.perf_counter()
     try:
-        svm = solve_convex(problem)
-        first = first_answer(problem, svm)
-        with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
-            return _solve(
-                _GurobiModel(problem, model, big_m, known_value(problem, first, start, cutoff)),
-                began,
-                None if first_improvement else start,
-                first,
-                max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount,
-                cutoff,
-                gap,
-                callback,
-                {
-                    "TimeLimit": min(max(0.0, time_limit - (time.perf_counter() - began)), 1e20),
-                    "MIPGap": GAP_SHARE * gap,
-                    "Seed": int(random_state),
-                    "Threads": threads,
-                    "FeasibilityTol": FEASIBILITY_TOLERANCE,
-                    "IntFeasTol": FEASIBILITY_TOLERANCE,
-                    **({} if node_limit is None else {"NodeLimit": node_limit}),
-                    **({"SolutionLimit": 1} if first_improvement else {}),
-                    **(parameters or {}),
-                },
-            )
+        return run(
+            "gurobi",
+            _search,
+            problem,
+            start=start,
+            cutoff=cutoff,
+            time_limit=time_limit,
+            gap=gap,
+            callback=callback,
+            random_state=random_state,
+            first_improvement=first_improvement,
+            node_limit=node_limit,
+            big_m=big_m,
+            threads=threads,
+            parameters=parameters,
+        )
     except gp.GurobiError as error:
         if error.errno in (GRB.Error.SIZE_LIMIT_EXCEEDED, GRB.Error.NO_LICENSE):
             raise SolverLicenseError(
@@ -131,62 +118,63 @@ class _GurobiModel:
         return a.sum()
 
 
-def _solve(
-    gurobi: _GurobiModel,
-    began: float,
-    start: Result | None,
-    first: Result | None,
-    svm_bound: float,
-    cutoff: float | None,
-    gap: float,
-    callback: Callback | None,
-    parameters: dict[str, Any],
-) -> Result:
-    problem, model = gurobi.problem, gurobi.model
-    if start is not None and start.coef is not None and start.z is not None:
-        gurobi.w.Start, gurobi.b.Start, gurobi.z.Start = start.coef, [start.intercept], start.z
-    if cutoff is not None:
-        model.Params.Cutoff = cutoff
+def _search(task: Task) -> Outcome:
+    with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
+        gurobi = _GurobiModel(task.problem, model, task.big_m, task.value)
+        start = task.start
+        if start is not None and start.coef is not None and start.z is not None:
+            gurobi.w.Start, gurobi.b.Start, gurobi.z.Start = start.coef, [start.intercept], start.z
+        _set_parameters(model, task)
+        watch = _Watch(model, task)
+        model.optimize(watch)
+        if watch.error is not None and not isinstance(watch.error, KeyboardInterrupt):
+            raise watch.error
+        w, z = NO_POINT
+        if model.SolCount:
+            w, z = gurobi.w.X, (gurobi.z.X > 0.5).astype(np.int8)
+        bound = model.ObjBound if model.IsMIP else getattr(model, "ObjVal", 0.0)
+        status = ending(ENDINGS.get(model.Status, ""))
+        return Outcome(status, _finite(bound, 0.0), w, z, int(model.NodeCount), watch.trace, {})
+
+
+def _set_parameters(model: Any, task: Task) -> None:
+    parameters = {
+        "TimeLimit": min(task.left, 1e20),
+        "MIPGap": GAP_SHARE * task.gap,
+        "Seed": task.seed,
+        "Threads": task.threads,
+        "FeasibilityTol": FEASIBILITY_TOLERANCE,
+        "IntFeasTol": FEASIBILITY_TOLERANCE,
+        **({} if task.cutoff is None else {"Cutoff": task.cutoff}),
+        **({} if task.node_limit is None else {"NodeLimit": task.node_limit}),
+        **({"SolutionLimit": 1} if task.first_improvement else {}),
+        **task.parameters,
+    }
     for name, setting in parameters.items():
         model.setParam(name, setting)
-    trace: list[TracePoint] = []
-    errors: list[BaseException] = []  # Gurobi cannot carry an exception of the callback
 
-    def watch(_: Any, where: int) -> None:
-        if where == GRB.Callback.MIPSOL:
-            incumbent = _finite(model.cbGet(GRB.Callback.MIPSOL_OBJBST))
-            bound = _finite(model.cbGet(GRB.Callback.MIPSOL_OBJBND), 0.0)
-            nodes = int(model.cbGet(GRB.Callback.MIPSOL_NODCNT))
-            trace.append(TracePoint(time.perf_counter() - began, incumbent, bound, nodes))
-            try:
-                if callback is not None:
-                    callback(trace[-1])
-            except BaseException as error:
-                errors.append(error)
-                model.terminate()
 
-    model.optimize(watch)
-    if errors and not isinstance(errors[0], KeyboardInterrupt):
-        raise errors[0]
-    w, z = np.zeros(0), np.zeros(0, dtype=np.int8)
-    if model.SolCount:
-        w, z = gurobi.w.X, (gurobi.z.X > 0.5).astype(np.int8)
-    best = best_answer(problem, w, z, [start, first])
-    status = STATUS.get(model.Status, Status.FEASIBLE)
-    bound = _finite(model.ObjBound, 0.0) if model.IsMIP else _finite(getattr(model, "ObjVal", 0.0), 0.0)
-    return finish(
-        problem,
-        best,
-        status,
-        bound * (1.0 - BOUND_MARGIN),
-        svm_bound,
-        cutoff,
-        gap,
-        seconds=time.perf_counter() - began,
-        n_nodes=int(model.NodeCount),
-        trace=tuple(trace),
-        extras={"solver": "gurobi"},
-    )
+class _Watch:
+    """Records each new incumbent and tells the caller about it."""
+
+    def __init__(self, model: Any, task: Task) -> None:
+        self.model, self.task = model, task
+        self.trace: list[TracePoint] = []
+        self.error: BaseException | None = None  # Gurobi cannot carry an exception of the callback
+
+    def __call__(self, _: Any, where: int) -> None:
+        if where != GRB.Callback.MIPSOL:
+            return
+        incumbent = _finite(self.model.cbGet(GRB.Callback.MIPSOL_OBJBST))
+        bound = _finite(self.model.cbGet(GRB.Callback.MIPSOL_OBJBND), 0.0)
+        nodes = int(self.model.cbGet(GRB.Callback.MIPSOL_NODCNT))
+        self.trace.append(TracePoint(self.task.seconds, incumbent, bound, nodes))
+        try:
+            if self.task.callback is not None:
+                self.task.callback(self.trace[-1])
+        except BaseException as error:
+            self.error = error
+            self.model.terminate()
 
 
 def _finite(value: float, otherwise: float = float("inf")) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -18,31 +17,29 @@ from scipy import sparse
 
 from .._typing import FloatArray
 from ..convex.linear_program import Epigraph, epigraph
-from ..convex.svm import first_answer, solve_convex
+from ..convex.svm import first_answer
 from ..exceptions import CS3VMError, InvalidProblemError
 from ..model.norms import parts
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import DEFAULT_GAP, Callback, Status, TracePoint
-from .mip import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
+from .mip import (
+    FEASIBILITY_TOLERANCE,
+    GAP_SHARE,
+    NO_POINT,
+    BigM,
+    Outcome,
+    Task,
+    best_answer,
+    bounds,
+    ending,
+    run,
+)
 
-#: HiGHS' own tolerance on constraints and integrality; its default of 1e-6 times a big-M exceeds a margin.
-FEASIBILITY_TOLERANCE = 1e-9
-#: HiGHS stops at this share of the gap: the margin of its bound and our evaluation need the rest.
-GAP_SHARE = 0.5
 #: Seconds between two points of the trace when nothing better is found.
 TRACE_SECONDS = 0.5
 #: Measured: 20 s for 20,000 rows and 20 features. Times m²·d.
 SETUP_SECONDS = 2.5e-9
-NO_POINT = np.zeros(0), np.zeros(0, dtype=np.int8)
-
-STATUS = {
-    HighsModelStatus.kOptimal: Status.OPTIMAL,
-    HighsModelStatus.kInfeasible: Status.OPTIMAL,  # complete; _miqp.finish tells cutoff from infeasible
-    HighsModelStatus.kSolutionLimit: Status.NODE_LIMIT,
-    HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
-    HighsModelStatus.kInterrupt: Status.INTERRUPTED,
-}
 
 
 def solve(
@@ -77,44 +74,46 @@ def solve(
         Further HiGHS options by HiGHS' own names.
     """
     _check(problem, big_m)
-    began = time.perf_counter()
-    svm = solve_convex(problem)
-    first = first_answer(problem, svm)
-    known = [None if first_improvement else start, first]
-    model = _HighsModel(problem, big_m, known_value(problem, first, start, cutoff))
-    watch = _Watch(began, began + time_limit, callback)
-    if cutoff is not None:
-        model.add_cutoff(cutoff)
-    best = best_answer(problem, *NO_POINT, known)
+    return run(
+        "highs",
+        _search,
+        problem,
+        start=start,
+        cutoff=cutoff,
+        time_limit=time_limit,
+        gap=gap,
+        callback=callback,
+        random_state=random_state,
+        first_improvement=first_improvement,
+        node_limit=node_limit,
+        big_m=big_m,
+        threads=threads,
+        parameters=parameters,
+    )
+
+
+def _search(task: Task) -> Outcome:
+    model, watch = _HighsModel(task), _Watch(task)
+    if task.cutoff is not None:
+        model.add_cutoff(task.cutoff)
+    best = best_answer(task.problem, *NO_POINT, [task.start, first_answer(task.problem)])
     if best is not None:
         model.add_start(best)
     model.set_options(
         {
-            "time_limit": max(0.0, watch.deadline - time.perf_counter()),
+            "time_limit": task.left,
             "mip_heuristic_run_feasibility_jump": False,  # slow on large models, and a start is known
-            "mip_rel_gap": GAP_SHARE * gap,
-            "random_seed": int(random_state) % 2**31,
-            "threads": threads,
-            **({} if node_limit is None else {"mip_max_nodes": node_limit}),
-            **({"mip_max_improving_sols": 1} if first_improvement else {}),
-            **(parameters or {}),
+            "mip_rel_gap": GAP_SHARE * task.gap,
+            "random_seed": task.seed % 2**31,
+            "threads": task.threads,
+            **({} if task.node_limit is None else {"mip_max_nodes": task.node_limit}),
+            **({"mip_max_improving_sols": 1} if task.first_improvement else {}),
+            **task.parameters,
         }
     )
     status, bound = model.run(watch)
-    best = best_answer(problem, *model.best_point(), known)
-    return finish(
-        problem,
-        best,
-        status,
-        bound * (1.0 - BOUND_MARGIN),
-        max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount,
-        cutoff,
-        gap,
-        seconds=time.perf_counter() - began,
-        n_nodes=max(0, int(model.highs.getInfo().mip_node_count)),
-        trace=tuple(watch.trace),
-        extras={"solver": "highs", "big_m": big_m, **model.own_objective()},
-    )
+    nodes = max(0, int(model.highs.getInfo().mip_node_count))
+    return Outcome(status, bound, *model.best_point(), nodes, watch.trace, model.own_objective())
 
 
 def _check(problem: Problem, big_m: BigM) -> None:
@@ -132,10 +131,11 @@ def _check(problem: Problem, big_m: BigM) -> None:
 class _HighsModel:
     """P3 with weights and fixed sides, in matrix form. The variables are (w, b, ξ, a, η, z)."""
 
-    def __init__(self, problem: Problem, big_m: BigM, value: float) -> None:
-        self.problem, self.highs = problem, highspy.Highs()
+    def __init__(self, task: Task) -> None:
+        problem = self.problem = task.problem
+        self.highs = highspy.Highs()
         n, m, d, margin = problem.n, problem.m, problem.d, problem.side_margin
-        limit, norm = bounds(problem, big_m, value), epigraph(problem.norm, d)
+        limit, norm = bounds(problem, task.big_m, task.value), epigraph(problem.norm, d)
         n_parts = norm.of_a.shape[1]
         inf = np.inf
         nothing, free = np.zeros(n + n_parts + 2), np.full(n + n_parts + 2, inf)
@@ -237,7 +237,7 @@ class _HighsModel:
 
     def run(self, watch: _Watch) -> tuple[Status, float]:
         """Search; the exceptions of the callback, Ctrl-C among them, end it."""
-        if time.perf_counter() + self.setup_seconds > watch.deadline:
+        if self.setup_seconds > watch.task.left:
             return Status.TIME_LIMIT, 0.0
         watch.listen(self.highs)
         with watch.deferring_ctrl_c():
@@ -252,7 +252,7 @@ class _HighsModel:
             bound = info.objective_function_value if status == HighsModelStatus.kOptimal else 0.0
         else:
             bound = info.mip_dual_bound
-        return STATUS.get(status, Status.FEASIBLE), float(bound) if np.isfinite(bound) else 0.0
+        return _ending(status), float(bound) if np.isfinite(bound) else 0.0
 
     def _run(self) -> None:
         if self.highs.run() != highspy.HighsStatus.kError:
@@ -284,6 +284,13 @@ class _HighsModel:
         return int(self.highs.getInfo().primal_solution_status) == feasible
 
 
+def _ending(status: HighsModelStatus) -> Status:
+    """HiGHS calls its limit of nodes one of solutions; the search for a first improvement ends by it, too."""
+    if status == HighsModelStatus.kSolutionLimit:
+        return Status.NODE_LIMIT
+    return ending(status.name.removeprefix("k"))
+
+
 def _matrix(problem: Problem, norm: Epigraph, low: FloatArray, high: FloatArray) -> Any:
     """The rows of P3: labelled, norm, count (twice), sides (twice)."""
     n, m, d, n_parts = problem.n, problem.m, problem.d, norm.of_a.shape[1]
@@ -304,8 +311,8 @@ def _matrix(problem: Problem, norm: Epigraph, low: FloatArray, high: FloatArray)
 class _Watch:
     """Records the trace, tells the caller about it, and stops HiGHS when the caller's code raises."""
 
-    def __init__(self, began: float, deadline: float, callback: Callback | None) -> None:
-        self.began, self.deadline, self.callback = began, deadline, callback
+    def __init__(self, task: Task) -> None:
+        self.task = task
         self.trace: list[TracePoint] = []
         self.error: BaseException | None = None  # HiGHS cannot carry an exception of the callback
         self.last = -np.inf
@@ -352,12 +359,12 @@ class _Watch:
         except BaseException as error:
             self.error = error
         # HiGHS looks at its own clock late in the linear programmes of large models.
-        late = time.perf_counter() > self.deadline
+        late = self.task.left == 0.0
         if (self.error is not None or late) and kind != self.improved:
             answer.user_interrupt = True
 
     def _note(self, kind: Any, out: Any) -> None:
-        seconds = time.perf_counter() - self.began
+        seconds = self.task.seconds
         if self.error is not None or (kind != self.improved and seconds < self.last + TRACE_SECONDS):
             return
         self.last = seconds
@@ -369,5 +376,5 @@ class _Watch:
             max(0, int(out.mip_node_count)),
         )
         self.trace.append(point)
-        if self.callback is not None:
-            self.callback(point)
+        if self.task.callback is not None:
+            self.task.callback(point)

@@ -1,27 +1,37 @@
-"""What the MIQP backends share: bounds for the model P3 and turning a backend's answer into a Result."""
+"""What the MIP backends share: their task, tolerances, bounds for P3, and the way from an answer to a Result.
+
+A backend builds its model from a :class:`Task`, searches, and returns an :class:`Outcome`. :func:`run` does
+all that comes before and after.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
-from dataclasses import replace
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from .._typing import FloatArray
+from .._typing import FloatArray, SignArray
 from ..convex.feasibility import fits
-from ..convex.svm import solve_convex
+from ..convex.svm import first_answer, root_bound, solve_convex
 from ..exceptions import InvalidProblemError
 from ..model.norms import DUAL_METRIC, steepest
 from ..model.problem import Problem
 from ..model.result import Result, answer
-from ..model.status import Status
+from ..model.status import Callback, Status, TracePoint
 
 #: How the sides are linked to the plane: eq. (validM), per-point bounds, indicator constraints, or a number.
 BigM = Literal["paper", "tight", "indicator"] | float
+#: The tolerance of every backend on constraints and integrality; a default of 1e-6 times a big-M exceeds a
+#: margin. The tightest that Gurobi takes.
+FEASIBILITY_TOLERANCE = 1e-9
+#: A backend stops at this share of the gap: the margin of its bound and our evaluation need the rest.
+GAP_SHARE = 0.5
 #: Backends keep constraints to a tolerance only; a bound above our objective by more is broken.
 CLAIM_TOLERANCE = 1e-6
 #: A backend's bound holds to its tolerances only: it is reported lower by this, relative.
@@ -35,6 +45,125 @@ SAFE_FEATURES, SAFE_PRICES = (1e-5, 1e6), (1e-5, np.inf)
 POLISH_ROWS = 5000
 
 logger = logging.getLogger(__name__)
+
+
+#: How a search ended, by the backends' own words in lower case, without "_". A search of the whole tree is
+#: OPTIMAL here, whatever was found: :func:`finish` tells a cutoff from an infeasible problem.
+_ENDINGS = {
+    Status.OPTIMAL: ("optimal", "gaplimit", "infeasible", "inforunbd", "unboundedorinfeasible", "cutoff"),
+    Status.NODE_LIMIT: ("nodelimit", "totalnodelimit"),
+    Status.TIME_LIMIT: ("timelimit",),
+    Status.INTERRUPTED: ("interrupt", "interrupted", "userinterrupt"),
+}
+_STATUS = {word: status for status, words in _ENDINGS.items() for word in words}
+
+
+def ending(word: str) -> Status:
+    """What a backend's own word for the end of its search means; what is not known proves nothing."""
+    return _STATUS.get(word.replace("_", "").lower(), Status.FEASIBLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a backend is asked to do."""
+
+    problem: Problem
+    start: Result | None  #: a point to begin from
+    cutoff: float | None  #: only points below it are of interest
+    deadline: float
+    gap: float
+    callback: Callback | None
+    seed: int
+    first_improvement: bool  #: stop at the first point below the cutoff
+    node_limit: int | None
+    big_m: BigM
+    threads: int
+    parameters: dict[str, Any]  #: native ones
+    began: float
+    value: float  #: of a known point: it bounds all variables
+
+    @property
+    def left(self) -> float:
+        """Seconds left."""
+        return max(0.0, self.deadline - time.perf_counter())
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.began
+
+
+class Outcome(NamedTuple):
+    """What a backend found: its status in our words, its bound, its point (empty if none), what it did."""
+
+    status: Status
+    bound: float
+    w: FloatArray
+    z: SignArray
+    n_nodes: int
+    trace: Sequence[TracePoint]
+    extras: dict[str, Any]
+
+
+#: What a backend returns where it has no point.
+NO_POINT = np.zeros(0), np.zeros(0, dtype=np.int8)
+
+
+def run(
+    name: str,
+    search: Callable[[Task], Outcome],
+    problem: Problem,
+    *,
+    start: Result | None,
+    cutoff: float | None,
+    time_limit: float,
+    gap: float,
+    callback: Callback | None,
+    random_state: int,
+    first_improvement: bool,
+    node_limit: int | None,
+    big_m: BigM,
+    threads: int,
+    parameters: dict[str, Any] | None,
+) -> Result:
+    """Solve a problem by a backend's search. Ctrl-C during the set-up keeps the best point known."""
+    began = time.perf_counter()
+    known: list[Result | None] = [None if first_improvement else start]
+    try:
+        known.append(first_answer(problem))
+        task = Task(
+            problem,
+            known[0],
+            cutoff,
+            began + time_limit,
+            gap,
+            callback,
+            int(random_state),
+            first_improvement,
+            node_limit,
+            big_m,
+            threads,
+            parameters or {},
+            began,
+            known_value(problem, known[1], start, cutoff),
+        )
+        outcome = search(task)
+    except KeyboardInterrupt:
+        if best_answer(problem, *NO_POINT, known) is None:
+            raise
+        outcome = Outcome(Status.INTERRUPTED, 0.0, *NO_POINT, 0, (), {})
+    return finish(
+        problem,
+        best_answer(problem, outcome.w, outcome.z, known),
+        outcome.status,
+        outcome.bound * (1.0 - BOUND_MARGIN),
+        cutoff,
+        gap,
+        seconds=time.perf_counter() - began,
+        n_nodes=outcome.n_nodes,
+        trace=tuple(outcome.trace),
+        extras={"solver": name, "big_m": big_m, **outcome.extras},
+    )
 
 
 class Bounds(NamedTuple):
@@ -113,7 +242,7 @@ def unsafe_scale(problem: Problem) -> str | None:
 
 
 def best_answer(
-    problem: Problem, w: FloatArray, z: NDArray[np.int8], known: Iterable[Result | None]
+    problem: Problem, w: FloatArray, z: SignArray, known: Iterable[Result | None]
 ) -> Result | None:
     """The best of the backend's plane by rank, its sides polished, and what was known before."""
     planes = [w] if len(w) else []
@@ -129,7 +258,6 @@ def finish(
     best: Result | None,
     status: Status,
     bound: float,
-    svm_bound: float,
     cutoff: float | None,
     gap: float,
     **fields: Any,
@@ -144,7 +272,7 @@ def finish(
     if best is not None and bound > best.objective * (1.0 + CLAIM_TOLERANCE) + 1e-9:
         logger.warning("the solver's bound %g exceeds the objective %g: ignored", bound, best.objective)
         bound, status = 0.0, Status.FEASIBLE
-    bound = max(svm_bound, bound)
+    bound = max(root_bound(problem), bound)
     if cutoff is not None and (best is None or best.objective >= cutoff):
         best = None
         if status is Status.OPTIMAL:  # the whole space was searched

@@ -11,30 +11,24 @@ from numpy.typing import NDArray
 from pyscipopt import SCIP_EVENTTYPE, Eventhdlr, Model, quicksum
 
 from .._typing import FloatArray
-from ..convex.svm import first_answer, solve_convex
 from ..model.norms import parts
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import DEFAULT_GAP, Callback, Status, TracePoint
-from .mip import BOUND_MARGIN, BigM, best_answer, bounds, finish, known_value
+from .mip import (
+    FEASIBILITY_TOLERANCE,
+    GAP_SHARE,
+    NO_POINT,
+    BigM,
+    Outcome,
+    Task,
+    bounds,
+    ending,
+    run,
+)
 
-#: SCIP's own tolerance on every constraint; its default of 1e-6 times a big-M exceeds a margin.
-FEASIBILITY_TOLERANCE = 1e-9
-#: SCIP stops at this share of the gap: the margin of its bound and our evaluation need the rest.
-GAP_SHARE = 0.5
 #: Time kept back for each unlabelled row.
 SECONDS_PER_ROW = 4e-5
-NO_POINT = np.zeros(0), np.zeros(0, dtype=np.int8)
-
-STATUS = {
-    "optimal": Status.OPTIMAL,
-    "gaplimit": Status.OPTIMAL,
-    "infeasible": Status.OPTIMAL,  # the search is complete; _miqp.finish tells cutoff from infeasible
-    "nodelimit": Status.NODE_LIMIT,
-    "totalnodelimit": Status.NODE_LIMIT,
-    "userinterrupt": Status.INTERRUPTED,
-    "timelimit": Status.TIME_LIMIT,
-}
 
 logger = logging.getLogger(__name__)
 
@@ -70,56 +64,43 @@ def solve(
     parameters
         Further SCIP parameters by SCIP's own names.
     """
-    began = time.perf_counter()
-    svm = solve_convex(problem)
-    first = first_answer(problem, svm)
-    value = known_value(problem, first, start, cutoff)
-    scip = _ScipModel(problem, big_m, value, deadline=began + time_limit)
-    watch = _Watch(began, callback)
-    status, bound, best = Status.TIME_LIMIT, 0.0, best_answer(problem, *NO_POINT, [start, first])
-    extras: dict[str, Any] = {"solver": "scip", "big_m": big_m}
-    nodes = 0
-    if scip.complete:
-        # On large models SCIP looks at the clock late, and freeing them takes time as well.
-        reserve = min(0.15 * time_limit, SECONDS_PER_ROW * problem.m)
-        left = time_limit - reserve - (time.perf_counter() - began)
-        scip.set_limits(left, gap, node_limit, first_improvement)
-        scip.model.setParam("randomization/randomseedshift", int(random_state))
-        scip.model.setParam("lp/threads", threads)
-        if not first_improvement and start is not None and start.found:
-            scip.add_start(start)
-        if cutoff is not None:
-            scip.model.setObjlimit(cutoff)
-        for name, setting in (parameters or {}).items():
-            scip.model.setParam(name, setting)
-        status, bound = scip.run(watch)
-        nodes = int(scip.model.getNTotalNodes())
-        w, z = scip.best_point()
-        if len(w):
-            extras["backend_objective"] = float(scip.model.getObjVal())
-        known = [None if first_improvement else start, first]
-        best = best_answer(problem, w, z, known)
-    return finish(
+    return run(
+        "scip",
+        _search,
         problem,
-        best,
-        status,
-        bound * (1.0 - BOUND_MARGIN),
-        max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount,
-        cutoff,
-        gap,
-        seconds=time.perf_counter() - began,
-        n_nodes=nodes,
-        trace=tuple(watch.trace),
-        extras=extras,
+        start=start,
+        cutoff=cutoff,
+        time_limit=time_limit,
+        gap=gap,
+        callback=callback,
+        random_state=random_state,
+        first_improvement=first_improvement,
+        node_limit=node_limit,
+        big_m=big_m,
+        threads=threads,
+        parameters=parameters,
     )
+
+
+def _search(task: Task) -> Outcome:
+    scip, watch = _ScipModel(task), _Watch(task)
+    if not scip.complete:
+        return Outcome(Status.TIME_LIMIT, 0.0, *NO_POINT, 0, (), {})
+    scip.set_parameters(task)
+    if task.start is not None and task.start.found:
+        scip.add_start(task.start)
+    status, bound = scip.run(watch)
+    w, z = scip.best_point()
+    extras = {"backend_objective": float(scip.model.getObjVal())} if len(w) else {}
+    return Outcome(status, bound, w, z, int(scip.model.getNTotalNodes()), watch.trace, extras)
 
 
 class _ScipModel:
     """P3 with weights and fixed sides, equation by equation."""
 
-    def __init__(self, problem: Problem, big_m: BigM, value: float, deadline: float) -> None:
-        self.problem = problem
-        limit = bounds(problem, big_m, value)
+    def __init__(self, task: Task) -> None:
+        problem = self.problem = task.problem
+        limit = bounds(problem, task.big_m, task.value)
         model = self.model = Model()
         model.hideOutput()
         model.setParam("numerics/feastol", FEASIBILITY_TOLERANCE)
@@ -140,7 +121,7 @@ class _ScipModel:
         count = quicksum(float(e) * z for e, z in zip(problem.weights, self.z, strict=True))
         model.addCons(count >= problem.n_positive - self.eta[0])  # (cardinality)
         model.addCons(count <= problem.n_positive + self.eta[1])
-        self.complete = self._add_sides(limit.low, limit.high, big_m == "indicator", deadline)
+        self.complete = self._add_sides(limit.low, limit.high, task.big_m == "indicator", task.deadline)
 
     def _add_norm(self) -> list[Any]:
         """Variables whose sum is at least what the model pays for w."""
@@ -179,14 +160,23 @@ class _ScipModel:
     def _score(self, x: FloatArray) -> Any:
         return quicksum(float(a) * w for a, w in zip(x, self.w, strict=True) if a != 0.0) + self.b
 
-    def set_limits(self, seconds: float, gap: float, nodes: int | None, first_improvement: bool) -> None:
-        """When SCIP stops."""
-        self.model.setParam("limits/time", min(max(0.0, seconds), 1e20))
-        self.model.setParam("limits/gap", GAP_SHARE * gap)
-        if nodes is not None:
-            self.model.setParam("limits/totalnodes", nodes)
-        if first_improvement:
-            self.model.setParam("limits/solutions", 1)
+    def set_parameters(self, task: Task) -> None:
+        """When SCIP stops, and how it searches."""
+        # On large models SCIP looks at the clock late, and freeing them takes time as well.
+        reserve = min(0.15 * (task.deadline - task.began), SECONDS_PER_ROW * self.problem.m)
+        parameters = {
+            "limits/time": min(max(0.0, task.left - reserve), 1e20),
+            "limits/gap": GAP_SHARE * task.gap,
+            "randomization/randomseedshift": task.seed,
+            "lp/threads": task.threads,
+            **({} if task.node_limit is None else {"limits/totalnodes": task.node_limit}),
+            **({"limits/solutions": 1} if task.first_improvement else {}),
+            **task.parameters,
+        }
+        for name, setting in parameters.items():
+            self.model.setParam(name, setting)
+        if task.cutoff is not None:
+            self.model.setObjlimit(task.cutoff)
 
     def run(self, watch: _Watch) -> tuple[Status, float]:
         """Search; a numerical failure inside SCIP ends the search, but loses nothing."""
@@ -201,7 +191,7 @@ class _ScipModel:
             return Status.INTERRUPTED, _finite(self.model.getDualbound())
         if watch.error is not None:
             raise watch.error
-        return STATUS.get(self.model.getStatus(), Status.FEASIBLE), _finite(self.model.getDualbound())
+        return ending(self.model.getStatus()), _finite(self.model.getDualbound())
 
     def add_start(self, start: Result) -> None:
         """Hand a known point to SCIP, nudged so that its tolerances accept it."""
@@ -239,8 +229,8 @@ class _ScipModel:
 class _Watch(Eventhdlr):  # type: ignore[misc]
     """Records the trace and tells the caller about each new incumbent and each 100th node."""
 
-    def __init__(self, began: float, callback: Callback | None) -> None:
-        self.began, self.callback = began, callback
+    def __init__(self, task: Task) -> None:
+        self.task = task
         self.trace: list[TracePoint] = []
         self.nodes = 0
         self.error: BaseException | None = None  # SCIP cannot carry an exception of the callback
@@ -254,15 +244,15 @@ class _Watch(Eventhdlr):  # type: ignore[misc]
         """Note the state of the search."""
         if event.getType() == SCIP_EVENTTYPE.BESTSOLFOUND or self.nodes % 100 == 0:
             point = TracePoint(
-                time.perf_counter() - self.began,
+                self.task.seconds,
                 _finite(self.model.getPrimalbound(), float("inf")),
                 _finite(self.model.getDualbound()),
                 self.nodes,
             )
             self.trace.append(point)
             try:
-                if self.callback is not None:
-                    self.callback(point)
+                if self.task.callback is not None:
+                    self.task.callback(point)
             except BaseException as error:
                 self.error = error
                 self.model.interruptSolve()

@@ -6,9 +6,9 @@ from time import perf_counter
 
 import numpy as np
 import pytest
-from cs3vm.convex.svm.svm import solve_convex
 
 from cs3vm import Problem
+from cs3vm.convex.svm import solve_convex
 from cs3vm.engine.core.arrays import D_MIN, GROUP_SIGN
 from cs3vm.engine.core.relaxation import Relaxation
 from cs3vm.engine.exact.crew import Options
@@ -49,7 +49,7 @@ def test_against_all_lines(batch: int) -> None:
     rng = np.random.default_rng([batch, 41])
     for _ in range(12):
         problem = biased_problem(rng, int(rng.integers(4, 20)), int(rng.integers(10, 24)), 2)
-        result = solve(problem, heuristic=False, joint=bool(rng.random() < 0.5), time_limit=30.0)
+        result = solve(problem, joint=bool(rng.random() < 0.5), time_limit=30.0)
         check(problem, result, brute_force_in_the_plane(problem))
 
 
@@ -88,5 +88,5 @@ def test_groups_close_nodes_and_change_nothing_else() -> None:
     assert first.is_optimal
     assert first.extras["group_closed"] > 0
     assert (first.n_nodes, first.extras["group_closed"]) == (second.n_nodes, second.extras["group_closed"])
-    reference = solve(problem, cutoff=first.objective * 0.999, heuristic=False, time_limit=60.0)
+    reference = solve(problem, cutoff=first.objective * 0.999, time_limit=60.0)
     assert not reference.found

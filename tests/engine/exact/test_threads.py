@@ -28,7 +28,7 @@ def test_brute_force(batch):
             optimum = brute_force(problem)
         except ArithmeticError:  # the oracle's solver gave up: nothing to compare with
             continue
-        result = solve(problem, time_limit=30.0, heuristic=False, n_jobs=3)
+        result = solve(problem, time_limit=30.0, n_jobs=3)
         if np.isinf(optimum):
             assert result.status is Status.INFEASIBLE
         else:
@@ -46,8 +46,8 @@ def hard_problem():
 def test_larger_trees_end_with_the_same_optimum_from_a_bad_incumbent():
     for seed in range(6):
         problem = medium_problem(np.random.default_rng(seed), m=30, d=4)
-        one = solve(problem, time_limit=60.0, heuristic=False)
-        two = solve(problem, time_limit=60.0, heuristic=False, n_jobs=2)
+        one = solve(problem, time_limit=60.0)
+        two = solve(problem, time_limit=60.0, n_jobs=2)
         assert one.status is two.status is Status.OPTIMAL
         assert two.objective == pytest.approx(one.objective, rel=2e-6)
         assert two.lower_bound <= one.objective * (1 + 1e-12)
@@ -59,7 +59,7 @@ def test_nodes_are_shared():
     assert names == {"cs3vm-bnb"}
     assert result.status is Status.TIME_LIMIT
     assert result.seconds < 6.0
-    limited = solve(hard_problem(), node_limit=200, time_limit=60.0, n_jobs=3, heuristic=False)
+    limited = solve(hard_problem(), node_limit=200, time_limit=60.0, n_jobs=3)
     assert limited.status is Status.NODE_LIMIT
     assert 200 <= limited.n_nodes <= 202
     assert limited.lower_bound < result.objective

@@ -102,16 +102,16 @@ def test_brute_force(batch: int) -> None:
             optimum = brute_force(problem)
         except ArithmeticError:  # the oracle's solver gave up: nothing to compare with
             continue
-        result = solve(problem, time_limit=30.0, heuristic=False)
+        result = solve(problem, time_limit=30.0)
         if np.isinf(optimum):
             assert result.status is Status.INFEASIBLE
             continue
         check(problem, result, optimum)
         if rng.random() < 0.25:
-            below = solve(problem, cutoff=optimum * 0.999 - 1e-7, heuristic=False)
+            below = solve(problem, cutoff=optimum * 0.999 - 1e-7)
             assert below.status is Status.CUTOFF
             assert not below.found
-            above = solve(problem, cutoff=optimum * 1.001 + 1e-6, heuristic=False)
+            above = solve(problem, cutoff=optimum * 1.001 + 1e-6)
             assert above.objective == pytest.approx(optimum, rel=1e-6, abs=3e-8)
 
 
@@ -124,7 +124,7 @@ def medium_problem(rng: np.random.Generator, m: int = 24, d: int = 3, **options:
 
 
 def optimum_of(problem: Problem) -> float:
-    result = solve(problem, heuristic=False, time_limit=30.0)
+    result = solve(problem, time_limit=30.0)
     assert result.is_optimal
     return result.objective
 
@@ -164,12 +164,12 @@ def test_splitting_a_weight_never_raises_the_optimum(seed: int) -> None:
 def test_joint_bounds_do_not_change_the_optimum(seed: int, joint: bool) -> None:
     p = medium_problem(np.random.default_rng(seed), m=40, d=2)
     reference = solve(p, joint=not joint)
-    assert solve(p, joint=joint, heuristic=False).objective == pytest.approx(reference.objective, rel=2e-6)
+    assert solve(p, joint=joint).objective == pytest.approx(reference.objective, rel=2e-6)
 
 
 def test_memory_limit_switches_to_depth_first() -> None:
     p = medium_problem(np.random.default_rng(1), m=40)
-    free, bounded = solve(p, heuristic=False), solve(p, heuristic=False, memory_limit=1.0)
+    free, bounded = solve(p), solve(p, memory_limit=1.0)
     assert bounded.is_optimal
     assert bounded.objective == pytest.approx(free.objective, rel=2e-6)
 
@@ -177,7 +177,7 @@ def test_memory_limit_switches_to_depth_first() -> None:
 def test_node_limit_and_honest_bound() -> None:
     p = medium_problem(np.random.default_rng(2), m=60, d=6)
     best = solve(p, time_limit=30.0)
-    stopped = solve(p, node_limit=3, heuristic=False, joint=False)
+    stopped = solve(p, node_limit=3, joint=False)
     assert stopped.status in (Status.NODE_LIMIT, Status.OPTIMAL)
     assert stopped.n_nodes <= 3
     assert stopped.lower_bound <= best.objective * (1 + 1e-9)
@@ -194,7 +194,7 @@ def test_start_may_be_a_result_or_a_vector() -> None:
     p = medium_problem(np.random.default_rng(3))
     best = solve(p)
     for start in (best, best.coef):
-        again = solve(p, start=start, heuristic=False)
+        again = solve(p, start=start)
         assert again.objective == pytest.approx(best.objective, rel=2e-6)
 
 
@@ -244,6 +244,6 @@ def test_interrupt_returns_the_incumbent(delay: float) -> None:
 
 def test_same_seed_same_answer() -> None:
     p = medium_problem(np.random.default_rng(6), m=40)
-    first, second = solve(p, heuristic=False), solve(p, heuristic=False)
+    first, second = solve(p), solve(p)
     assert first.objective == second.objective
     assert first.n_nodes == second.n_nodes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from numbers import Real
 from types import TracebackType
 from typing import Any, Literal
@@ -10,18 +9,16 @@ from typing import Any, Literal
 import numpy as np
 
 from ..._typing import FloatArray
-from ...convex.svm import first_answer, solve_convex
+from ...convex.svm import first_answer, root_bound
 from ...exceptions import InvalidProblemError
 from ...model.problem import Problem
 from ...model.result import Result, answer
-from ...model.status import Callback, Iteration, Status, TracePoint
-from ...solvers import get_solver, solver_name
+from ...model.status import Callback, Iteration, Status, TracePoint, relative_gap
+from ...solvers import find_solver
 from ...solvers.mip import known_value
-
-#: Solvers whose model has a big-M; ``big_m="paper"`` hands them the method's own M^t.
-BIG_M_SOLVERS = ("scip", "gurobi", "highs")
-#: A P4 is as hard as the problem itself: our engine gets this share of the time for each by default.
-SUBPROBLEM_SHARE = 0.025
+from ..clock import Clock
+from ..phases import prove
+from ..shares import SUBPROBLEM_SHARE
 
 SubproblemLimit = float | None | Literal["auto"]
 
@@ -62,24 +59,19 @@ class Run:
         subproblem_time_limit: SubproblemLimit = "auto",
         **native: Any,
     ) -> None:
-        solver = solver_name(solver, problem.norm)
-        if solver not in BIG_M_SOLVERS:
-            from ...engine.warm_up import warm_up  # compiled code: loaded when first needed
-
-            warm_up()
-        self.began = time.perf_counter()
-        self.problem, self.solver, self.time_limit = problem, solver, time_limit
-        self.gap, self.random_state, self.callback = gap, random_state, callback
+        self.solver = find_solver(solver, problem.norm)
+        self.solver.load()  # before the clock starts
+        self.clock = Clock(time_limit)
+        self.problem, self.gap, self.random_state, self.callback = problem, gap, random_state, callback
         if subproblem_time_limit == "auto":
-            subproblem_time_limit = None if solver in BIG_M_SOLVERS else SUBPROBLEM_SHARE * time_limit
+            subproblem_time_limit = SUBPROBLEM_SHARE * time_limit if self.solver.quick else None
         self.subproblem_time_limit, self.native = subproblem_time_limit, native
         self.status = Status.TIME_LIMIT  # until the method says otherwise
         self.iterations: list[Iteration] = []
         self.trace: list[TracePoint] = []
         self.n_nodes = 0
-        svm = solve_convex(problem)
-        self.best = first_answer(problem, svm)
-        self.lower_bound = max(0.0, svm.bound) + problem.count_penalty * problem.min_miscount
+        self.best = first_answer(problem)
+        self.lower_bound = root_bound(problem)
 
     def __enter__(self) -> Run:
         return self
@@ -95,12 +87,12 @@ class Run:
     @property
     def seconds(self) -> float:
         """Seconds since the run began."""
-        return time.perf_counter() - self.began
+        return self.clock.seconds
 
     @property
     def left(self) -> float:
         """Seconds left."""
-        return self.time_limit - self.seconds
+        return self.clock.left
 
     def first_big_m(self) -> float:
         """M^1: eq. (validM), or from the first point known where the point behind it is not feasible."""
@@ -122,14 +114,14 @@ class Run:
     ) -> Result:
         """Hand a subproblem to the solver within the time that is left."""
         native = dict(self.native)
-        if self.solver not in BIG_M_SOLVERS:
-            # P5 asks for a proof, and most proofs are immediate: no heuristic there.
-            native.setdefault("heuristic", not options.get("first_improvement", False))
-        elif native.get("big_m") == "paper" and big_m is not None:
-            native["big_m"] = big_m
+        if self.solver.big_m and native.get("big_m") == "paper" and big_m is not None:
+            native["big_m"] = big_m  # the method's own M^t
         limits = [self.left, options.pop("time_limit", None), self.subproblem_time_limit]
-        step = get_solver(self.solver, subproblem.norm)(
+        # P5 asks for a proof, and most proofs are immediate: no heuristic there.
+        native.setdefault("heuristic", not options.get("first_improvement", False))
+        step = prove(
             subproblem,
+            self.solver,
             start=start,
             time_limit=max(0.0, min(t for t in limits if t is not None)),
             gap=options.pop("gap", self.gap),
@@ -162,7 +154,7 @@ class Run:
         best, status = self.best, self.status
         if best is None:  # nothing was found, which proves nothing
             return Result(self.problem, Status.TIME_LIMIT, lower_bound=self.lower_bound, seconds=self.seconds)
-        optimal = best.objective - self.lower_bound <= self.gap * max(abs(best.objective), 1e-10)
+        optimal = relative_gap(best.objective, self.lower_bound) <= self.gap
         return Result(
             self.problem,
             Status.OPTIMAL if optimal else status,
@@ -174,5 +166,5 @@ class Run:
             n_nodes=self.n_nodes,
             iterations=tuple(self.iterations),
             trace=tuple(self.trace),
-            extras={**best.extras, "solver": self.solver, **extras},
+            extras={**best.extras, "solver": self.solver.name, **extras},
         )

@@ -9,14 +9,13 @@ import numpy as np
 from ...model.problem import Problem
 from ...model.result import Result
 from ...model.status import DEFAULT_GAP, Callback, Status
+from ..shares import PAPER_FIX_SHARE, REST_SHARE
 from .clusters import paper_n_clusters, plane_tolerance
 from .ircm import iterate
 from .run import Run, SubproblemLimit, check_options
 
 #: P5 looks for points better than the incumbent by more than this, relative; far below any gap of interest.
 IMPROVEMENT = 1e-7
-#: T_max of the paper as a share of its time limit.
-PAPER_FIX_SHARE = 40 / 3600
 
 
 def wircm(
@@ -107,7 +106,7 @@ def fix_far_points(
     # Step 2: far points first; β
     order = np.argsort(-np.abs(problem.scores(run.best.coef, run.best.intercept)), kind="stable")
     beta = min(problem.m, int(np.ceil(fix_factor * max_fixed)))
-    n_fixed, reserved = 0, 0.5 * run.left  # for P6
+    n_fixed, reserved = 0, REST_SHARE * run.left  # for P6
     for s in order[:beta]:  # Step 3, with s = α(i)
         if n_fixed >= max_fixed or run.left <= reserved:  # Step 4
             break
