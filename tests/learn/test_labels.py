@@ -6,7 +6,7 @@ import pytest
 
 from cs3vm import CS3VMClassifier
 from cs3vm.exceptions import InvalidProblemError
-from cs3vm.learn.class_totals import read_total
+from cs3vm.learn.class_totals import read_total_or_share
 from cs3vm.learn.labels import read_labels
 from cs3vm.learn.rows import read_weights
 from cs3vm.learn.unlabelled import find_unlabeled
@@ -169,13 +169,13 @@ def test_weights_that_cannot_be_used(weight, message):
     ],
 )
 def test_total_from_a_rate(rate, weights, total):
-    assert read_total(None, rate, np.array(weights, dtype=float)) == pytest.approx(total, abs=1e-12)
+    assert read_total_or_share(None, rate, np.array(weights, dtype=float)) == pytest.approx(total, abs=1e-12)
 
 
 def test_total_of_no_rows():
     none = np.zeros(0)
-    assert read_total(None, None, none) == 0
-    assert read_total(0, None, none) == 0
+    assert read_total_or_share(None, None, none) == 0
+    assert read_total_or_share(0, None, none) == 0
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_total_of_no_rows():
 )
 def test_totals_that_cannot_be_used(n_positive, rate, m, message):
     with pytest.raises(InvalidProblemError, match=message):
-        read_total(n_positive, rate, np.ones(m))
+        read_total_or_share(n_positive, rate, np.ones(m))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..model.problem import Problem
     from ..model.result import Result
 
-METHODS = ("svm", "top_tau", "ircm", "wircm", "auto")
+COMPARED = ("svm", "top_tau", "ircm", "wircm", "auto")
 
 
 def compare(
@@ -34,7 +34,7 @@ def compare(
     impute: opt.ImputeBy = None,
     methods: Annotated[
         str, typer.Option(help="Which methods, separated by commas.", rich_help_panel=opt.SEARCH)
-    ] = ",".join(METHODS),
+    ] = ",".join(COMPARED),
     solver: opt.Solver = "auto",
     time_limit: opt.TimeLimit = opt.TIME_LIMIT,
     standardize: opt.Scaling = opt.Standardize.ZSCORE,

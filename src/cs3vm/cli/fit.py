@@ -144,7 +144,7 @@ def search(data: Data, settings: Settings, *, quiet: bool) -> Answer:
         warnings.simplefilter("always", CS3VMWarning)
         try:
             with stop, nullcontext() if quiet else line:
-                _fit(clf, data)
+                _fit_table(clf, data)
         except KeyboardInterrupt:  # before the method had an answer of its own
             instead = (
                 "the labels come from plain SVMs, one for each class, and meet the totals"
@@ -153,7 +153,7 @@ def search(data: Data, settings: Settings, *, quiet: bool) -> Answer:
             )
             notes.append(f"stopped by Ctrl-C before the search had an answer: {instead}")
             clf = settings.classifier(data.positive).set_params(method="top_tau")
-            _fit(clf, data)
+            _fit_table(clf, data)
     if any(result.status is Status.INTERRUPTED for result in clf.fit_.results):
         notes.append("stopped by Ctrl-C: this is the best answer found until then")
     messages = [warning.message for warning in caught]
@@ -161,7 +161,7 @@ def search(data: Data, settings: Settings, *, quiet: bool) -> Answer:
     return Answer(clf, notes, about)
 
 
-def _fit(clf: CS3VMClassifier, data: Data) -> None:
+def _fit_table(clf: CS3VMClassifier, data: Data) -> None:
     import pandas as pd
 
     y = pd.Series(pd.Categorical(data.y, categories=data.classes))

@@ -68,8 +68,8 @@ class Data:
 
 def load(question: Question) -> Data:
     """Read the table and check everything that can be checked before the search."""
-    _check_totals(question)
-    table = read_table(question.path, _text_columns(question), [question.id] if question.id else [])
+    _check_one_total(question)
+    table = read_table(question.path, _columns_of_text(question), [question.id] if question.id else [])
     table.require(question.label, "column for --label:")
     if question.id is not None:
         table.require(question.id, "column for --id:")
@@ -102,13 +102,13 @@ def _known(
     return names, positive, {positive: question.totals[positive]}
 
 
-def _text_columns(question: Question) -> list[str]:
+def _columns_of_text(question: Question) -> list[str]:
     """Columns to read as text, before the table is there to tell names from lists of names."""
     declared = [part.strip() for value in question.categorical for part in (value, *value.split(","))]
     return [question.label, *declared]
 
 
-def _check_totals(question: Question) -> None:
+def _check_one_total(question: Question) -> None:
     given = {
         "--n-positive": question.n_positive,
         "--positive-rate": question.positive_rate,

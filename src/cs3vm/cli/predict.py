@@ -57,14 +57,14 @@ def predict(
     write_csv({**identifiers(rows, id_, ("given", "on_plane", *columns)), **columns}, out)
     counts = class_counts(labels, fitted.plane_classes)
     if as_json:
-        typer.echo(json.dumps(_summary(fitted, counts, len(rows), out), ensure_ascii=False))
+        typer.echo(json.dumps(_prediction_summary(fitted, counts, len(rows), out), ensure_ascii=False))
     elif not quiet:
         for name, count in counts.items():
             typer.echo(f"{count} of {len(rows)} rows are predicted to be {fitted.label}={name}")
         typer.echo(f"Written: {out}")
 
 
-def _summary(fitted: Model, counts: dict[str, int], n_rows: int, out: Path) -> dict[str, Any]:
+def _prediction_summary(fitted: Model, counts: dict[str, int], n_rows: int, out: Path) -> dict[str, Any]:
     if fitted.is_several:
         return {"rows": n_rows, "counts": counts, "file": str(out)}
     return {

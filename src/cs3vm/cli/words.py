@@ -59,11 +59,16 @@ def summary_fields(fit: Fit, data: Data) -> dict[str, Any]:
         (result,) = fit.results
         counted = {"n_positive": data.totals[data.positive], "count": int(result.count)}
         names = {"positive": data.positive, "negative": data.negative}
-        return {**sizes, **names, **counted, **_facts(result)}
+        return {**sizes, **names, **counted, **_proof_fields(result)}
     found = class_counts(fit.labels.decode(fit.codes)[unlabelled], data.classes)
     given = class_counts(data.y, data.classes)
     classes = {
-        name: {"labelled": given[name], "total": data.totals[name], "count": found[name], **_facts(result)}
+        name: {
+            "labelled": given[name],
+            "total": data.totals[name],
+            "count": found[name],
+            **_proof_fields(result),
+        }
         for name, result in zip(data.classes, fit.results, strict=True)
     }
     return {**sizes, "classes": classes}
@@ -76,7 +81,7 @@ def kernel_fields(fit: Fit) -> dict[str, Any]:
     return fit.kernel_map.describe()
 
 
-def _facts(result: Result) -> dict[str, Any]:
+def _proof_fields(result: Result) -> dict[str, Any]:
     return {
         "on_plane": result.on_plane,
         "status": result.status.value,

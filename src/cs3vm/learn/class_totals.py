@@ -64,11 +64,11 @@ class KnownTotals:
     def of_positive(self, label: Any, weights: FloatArray) -> Any:
         """τ of the positive one of two classes, for unlabelled rows of these weights."""
         if self.by_class is None:
-            return read_total(self.n_positive, self.positive_rate, weights)
+            return read_total_or_share(self.n_positive, self.positive_rate, weights)
         total, share = self.by_class.of_class(label)
         if total is not None:
             check_sum(np.array(list(self.by_class.values.values())), weights)
-        return read_total(total, share, weights)
+        return read_total_or_share(total, share, weights)
 
 
 def whole_totals(totals: ClassTotals | None, classes: LabelArray, weights: FloatArray) -> FloatArray:
@@ -125,7 +125,7 @@ def read_class_totals(n_positive: Any, positive_rate: Any, mark: Any = None) -> 
             )
         if label in values:
             raise InvalidProblemError(f"{name} has the class {label!r} twice: give one number per class")
-        values[label] = _number(name, label, value)
+        values[label] = _class_number(name, label, value)
     if len(values) < 2:
         raise InvalidProblemError(
             f"{name} has {len(values)} classes: give one number for each of at least two, "
@@ -140,7 +140,7 @@ def _is_mapping(value: Any) -> bool:
     return isinstance(value, Mapping) or (hasattr(value, "items") and hasattr(value, "index"))
 
 
-def _number(name: str, label: Any, value: Any) -> float:
+def _class_number(name: str, label: Any, value: Any) -> float:
     """A total or a share, checked for itself."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not np.isfinite(float(value)):
         raise InvalidProblemError(f"{name} of the class {label!r} must be a number, got {value!r}")
@@ -212,7 +212,7 @@ def _shown(values: list[Any]) -> str:
 
 
 # -- one total -------------------------------------------------------------------------------------
-def read_total(n_positive: Any, positive_rate: Any, weights: FloatArray) -> Any:
+def read_total_or_share(n_positive: Any, positive_rate: Any, weights: FloatArray) -> Any:
     """τ for unlabelled rows of these weights, from a total or a share; never guessed."""
     if n_positive is not None and positive_rate is not None:
         raise InvalidProblemError("give n_positive or positive_rate, not both")

@@ -69,7 +69,7 @@ def make_fit(
         side_margin=parameters.side_margin,
         norm=parameters.norm,
     )
-    how = partial(_solve, parameters, kernel_map)
+    how = partial(_solve_plane, parameters, kernel_map)
     results = solve_planes(problem, targets, totals, how, parameters.time_limit)
     left_out = X[~is_labelled & ~counts]
     return Fit(labels, weight, results, scaling, kernel_map, parameters, features, left_out)
@@ -162,7 +162,9 @@ def _features(
 
 
 # -- the search --------------------------------------------------------------------------------------
-def _solve(parameters: Parameters, kernel_map: KernelMap | None, problem: Problem, seconds: float) -> Result:
+def _solve_plane(
+    parameters: Parameters, kernel_map: KernelMap | None, problem: Problem, seconds: float
+) -> Result:
     """An answer by the method and the solver of the parameters; an error if there is none."""
     method, options = parameters.method, parameters.further_options()
     if problem.m == 0:  # every method is the SVM, with nothing to set

@@ -149,14 +149,14 @@ def _two_classes(
 def one_class_error(label: Any) -> InvalidProblemError:
     """The error for labels of one class with no unlabelled rows."""
     return InvalidProblemError(
-        f"only one class is present ({_plain(label)!r}) and no row is unlabelled, so there is nothing to "
-        "separate: add rows of the other class, or unlabelled rows (NaN) and their total n_positive"
+        f"only one class is present ({_python_value(label)!r}) and no row is unlabelled, so there is nothing "
+        "to separate: add rows of the other class, or unlabelled rows (NaN) and their total n_positive"
     )
 
 
 def _with_the_other_class(seen: LabelArray, pos_label: Any, declared: LabelArray | None) -> LabelArray:
     """Both classes where only one is labelled: the other must have a name to be predicted."""
-    label = _plain(seen[0])
+    label = _python_value(seen[0])
     if pos_label is not None and pos_label != label:
         if kind(pos_label) != kind(label):
             raise InvalidProblemError(
@@ -190,5 +190,5 @@ def _index_of(pos_label: Any, classes: LabelArray) -> int:
     return int(names.index(pos_label))
 
 
-def _plain(value: Any) -> Any:
+def _python_value(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value

@@ -31,7 +31,7 @@ class _Solved(Protocol):
     def seconds(self) -> float: ...
 
 
-def _fields(result: Result) -> dict[str, Any]:
+def _answer_fields(result: Result) -> dict[str, Any]:
     return {
         "on_plane": result.on_plane,
         "objective": result.objective,
@@ -42,7 +42,7 @@ def _fields(result: Result) -> dict[str, Any]:
     }
 
 
-def _cells(row: _Solved) -> dict[str, str]:
+def _answer_cells(row: _Solved) -> dict[str, str]:
     return {
         "on plane": str(row.on_plane),
         "objective": f"{row.objective:.6g}",
@@ -74,7 +74,7 @@ class SummaryRow:
             method=method,
             count=result.count,
             n_positive=result.problem.n_positive,
-            **_fields(result),
+            **_answer_fields(result),
         )
 
     def cells(self) -> dict[str, str]:
@@ -82,7 +82,7 @@ class SummaryRow:
         return {
             "method": self.method,
             "positives": f"{self.count:g} of {self.n_positive:g}",
-            **_cells(self),
+            **_answer_cells(self),
         }
 
 
@@ -109,7 +109,7 @@ class ClassRow:
             labelled=int(np.sum(result.problem.y > 0)),
             total=result.problem.n_positive,
             svm_count=svm_count,
-            **_fields(result),
+            **_answer_fields(result),
         )
 
     def cells(self) -> dict[str, str]:
@@ -119,7 +119,7 @@ class ClassRow:
             "labelled": str(self.labelled),
             "total": f"{self.total:g}",
             "SVM says": str(self.svm_count),
-            **_cells(self),
+            **_answer_cells(self),
         }
 
 

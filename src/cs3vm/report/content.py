@@ -50,7 +50,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Method:
+class MethodRow:
     """One method in the comparison of two classes."""
 
     title: str
@@ -82,14 +82,14 @@ def content(
         "has_total": fit.problem.m > 0,
         "positive": "" if fit.is_several else _pair(fit, names.classes)[0],
         "negative": "" if fit.is_several else _pair(fit, names.classes)[1],
-        "facts": _facts(fit),
+        "facts": _sizes(fit),
         "given": _given(fit, names.classes),
         "cards": _cards(fit, names.classes) if fit.problem.m else [],
         "warnings": [sentence(note) for note in dict.fromkeys(said)],
         "certificate": fit.certificate,
         "bars": _class_bars(fit, names.classes) if fit.is_several else _method_bars(fit),
         "methods": [] if fit.is_several else _methods(fit),
-        "rows": _class_rows(fit, names.classes) if fit.is_several else [],
+        "rows": _class_table(fit, names.classes) if fit.is_several else [],
         "moves": _moves(fit),
         "planes": shown_planes(fit, names.classes, names.features),
         "kernel": None if fit.kernel_map is None else fit.kernel_map.describe(),
@@ -107,7 +107,7 @@ def _pair(fit: Fit, classes: Sequence[str]) -> tuple[str, str]:
     return classes[own], classes[1 - own]
 
 
-def _facts(fit: Fit) -> dict[str, str]:
+def _sizes(fit: Fit) -> dict[str, str]:
     """The sizes behind the question."""
     codes, problem = fit.labels.codes, fit.problem
     weighted = not np.all(problem.weights == 1.0)
@@ -213,13 +213,13 @@ def _class_bars(fit: Fit, classes: Sequence[str]) -> list[Bar]:
     ]
 
 
-def _methods(fit: Fit) -> list[Method]:
+def _methods(fit: Fit) -> list[MethodRow]:
     naive = fit.baselines["svm"][0]
     rows = []
     for name, result in _answers(fit).items():
         changed = int(np.sum(np.asarray(result.z) != np.asarray(naive.z)))
         rows.append(
-            Method(
+            MethodRow(
                 title=title_of(name),
                 own=name == fit.method,
                 count=format_number(result.count),
@@ -233,7 +233,7 @@ def _methods(fit: Fit) -> list[Method]:
     return rows
 
 
-def _class_rows(fit: Fit, classes: Sequence[str]) -> list[dict[str, str]]:
+def _class_table(fit: Fit, classes: Sequence[str]) -> list[dict[str, str]]:
     """The classes of several with what is known and proven about each."""
     rows = [row for row in summarize(fit).rows if isinstance(row, ClassRow)]
     return [

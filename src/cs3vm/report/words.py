@@ -8,7 +8,7 @@ from typing import Any
 
 from .figures import format_number
 
-PACKAGES = ("cs3vm", "numpy", "scipy", "scikit-learn", "numba", "pyscipopt", "matplotlib")
+VERSIONED = ("cs3vm", "numpy", "scipy", "scikit-learn", "numba", "pyscipopt", "matplotlib")
 
 
 def plain(value: Any) -> str:
@@ -48,7 +48,7 @@ def signed(value: float) -> str:
 def versions() -> dict[str, str]:
     """Versions of what was used."""
     found = {"Python": platform.python_version()}
-    for package in PACKAGES:
+    for package in VERSIONED:
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -179,36 +179,36 @@ def _evidence(estimator: BaseEstimator, params: dict[str, Any], task: Task) -> E
     fitted = fit_candidate(estimator, params, task)
     weights = task.weight[task.unlabelled]
     return Evidence(
-        full=_fit(fitted, task, None),
-        refits=tuple(_refit(estimator, params, task, fold) for fold in task.folds),
+        full=_scored(fitted, task, None),
+        refits=tuple(_without(estimator, params, task, fold) for fold in task.folds),
         shares=last_step(fitted).fit_.class_totals / weights.sum(),
         weights=weights,
     )
 
 
-def _fit(fitted: BaseEstimator, task: Task, held_out: RowArray | None) -> Scored:
+def _scored(fitted: BaseEstimator, task: Task, held_out: RowArray | None) -> Scored:
     train = _training_rows(task, held_out)
     labels = last_step(fitted).transduction_[np.searchsorted(train, task.unlabelled)]
-    return Scored(_codes(fitted, labels), _scores(fitted, task, task.unlabelled, train))
+    return Scored(_class_codes(fitted, labels), _scores(fitted, task, task.unlabelled, train))
 
 
-def _refit(estimator: BaseEstimator, params: dict[str, Any], task: Task, held_out: RowArray) -> HeldOut:
+def _without(estimator: BaseEstimator, params: dict[str, Any], task: Task, held_out: RowArray) -> HeldOut:
     fitted = fit_candidate(estimator, params, task, held_out)
-    fit, train = _fit(fitted, task, held_out), _training_rows(task, held_out)
+    fit, train = _scored(fitted, task, held_out), _training_rows(task, held_out)
     X, _ = _safe_split(fitted, task.X, task.y, held_out, train)
-    truth = _codes(fitted, task.labels[held_out])
+    truth = _class_codes(fitted, task.labels[held_out])
     scores = _scores(fitted, task, held_out, train)
     return HeldOut(
         fit.codes,
         fit.scores,
         truth=truth,
-        predicted=_codes(fitted, fitted.predict(X)),
+        predicted=_class_codes(fitted, fitted.predict(X)),
         truth_scores=scores[np.arange(len(truth)), truth],
         truth_weights=task.weight[held_out],
     )
 
 
-def _codes(fitted: BaseEstimator, labels: LabelArray) -> IntArray:
+def _class_codes(fitted: BaseEstimator, labels: LabelArray) -> IntArray:
     return np.searchsorted(fitted.classes_, labels)
 
 

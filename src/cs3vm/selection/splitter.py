@@ -65,9 +65,9 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         unlabeled: Any = None,
         keep: float = 1.0,
     ) -> None:
-        if not _is_number(n_splits, Integral) or n_splits < 2:
+        if not _is_of_kind(n_splits, Integral) or n_splits < 2:
             raise InvalidProblemError(f"n_splits must be an integer of at least 2, got {n_splits!r}")
-        if not _is_number(keep, Real) or not 0 < keep <= 1:
+        if not _is_of_kind(keep, Real) or not 0 < keep <= 1:
             raise InvalidProblemError(f"keep must be a share above 0 and at most 1, got {keep!r}")
         self.n_splits = n_splits
         self.shuffle = shuffle
@@ -157,5 +157,5 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         return int(self.n_splits)
 
 
-def _is_number(value: Any, kind: type) -> bool:
+def _is_of_kind(value: Any, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)

@@ -190,7 +190,7 @@ def load_model(path: Path) -> Model:
             "original file, or fit the model again"
         )
     check(body, SCHEMAS[version], path.name, "model")
-    return _build(body, document["library"], path.name)
+    return _build_model(body, document["library"], path.name)
 
 
 def _not_a_model(path: Path) -> ModelFileError:
@@ -227,7 +227,7 @@ def _checksum(body: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _build(body: dict[str, Any], library: str, name: str) -> Model:
+def _build_model(body: dict[str, Any], library: str, name: str) -> Model:
     columns = tuple(Column(c["name"], c["kind"], tuple(c["categories"]), c["fill"]) for c in body["columns"])
     encoding, question = Encoding(columns), _question(body, name)
     number, width = len(encoding.feature_names), len(question["coef"][0])
