@@ -1,3 +1,5 @@
+"""The checker confirms what the engine proves, and refutes everything else, whatever the file holds."""
+
 from __future__ import annotations
 
 import gzip
@@ -9,7 +11,7 @@ import pytest
 
 from cs3vm import Problem, solve, verify
 from cs3vm.engine.exact.proof_writer import write_proof
-from cs3vm.proofs.checker import _ExactDual
+from cs3vm.proofs.checker import _Checker, _ExactDual
 from cs3vm.proofs.format import digest
 from tests.oracle import brute_force, random_problem, svm_with_sides
 
@@ -199,3 +201,91 @@ def test_the_solver_writes_its_proof(tmp_path):
     late = solve(problem, "cs3vm", proof=tmp_path / "late.gz", time_limit=0.0)
     assert late.extras["proof"] is False
     assert not (tmp_path / "late.gz").exists()
+
+
+# -- incumbents that are no solutions ------------------------------------------------------------------
+def flipped_sides(problem, header):
+    """Another labeling with the same count, and so the same objective, that the plane contradicts."""
+    z = np.array(header["z"])
+    scores = problem.scores(np.array(header["coef"]), header["intercept"])
+    highest, lowest = (
+        np.argmax(np.where(z == 1, scores, -np.inf)),
+        np.argmin(np.where(z == 0, scores, np.inf)),
+    )
+    z[highest], z[lowest] = 0, 1
+    return {"z": z.tolist()}
+
+
+FORGERIES = {
+    "contradict its plane": flipped_sides,
+    "not finite": lambda problem, header: {"coef": [float("nan")] * problem.d},
+    "nothing is claimed": lambda problem, header: {"cutoff": 0.0},
+    "nothing ever lies": lambda problem, header: {"cutoff": float("-inf")},
+    "no point of this problem": lambda problem, header: {"z": header["z"][:-1]},
+    "cutoff lies above": lambda problem, header: {"cutoff": 2.0 * header["objective"]},
+}
+
+
+@pytest.mark.parametrize("reason", FORGERIES)
+def test_an_incumbent_that_is_no_solution_is_refuted(reason, tmp_path):
+    problem, path = medium(tmp_path)
+    assert verify(problem, path)
+    rewrite(path, lambda records: [records[0] | FORGERIES[reason](problem, records[0]), *records[1:]])
+    verdict = verify(problem, path)
+    assert not verdict
+    assert reason in verdict.message
+
+
+def test_huge_integer_weights_have_rounded_sums(tmp_path):
+    """The optimum is 0.5: all three rows are positive. In floating point two of them seem to be enough."""
+    big = 2.0**53
+    U, weights = [[4.0], [5.0], [6.0]], [big, 1.0, 1.0]
+    problem = Problem([[3.0], [1.0]], [1, -1], U, big + 2.0, weights=weights)
+    best = problem.best_intercept(np.ones(1))
+    header = {
+        "format": "cs3vm-proof",
+        "version": 1,
+        "note": "",
+        "problem": digest(problem),
+        "objective": problem.objective(np.ones(1), best.b, best.z),
+        "coef": [1.0],
+        "intercept": best.b,
+        "z": best.z.tolist(),
+    }
+    checker = _Checker(problem, header | {"cutoff": header["objective"]})
+    checker.node.side[:] = [1, 1, 0]
+    held = checker._cheapest(checker.node, 2, 1)
+    assert held <= 0.5
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[1, 2, 3]\n",
+        b"7\n",
+        b"null\n",
+        b"[" * 100_000 + b"\n",
+        b'{"format": "cs3vm-proof", "version": 1}\n',
+        b"\xff\xfe\n",
+        b"",
+    ],
+    ids=["a list", "a number", "null", "deep nesting", "no problem", "no text", "nothing"],
+)
+def test_what_is_no_proof_is_refuted_and_never_raises(content, tmp_path):
+    path = tmp_path / "proof.gz"
+    path.write_bytes(gzip.compress(content))
+    problem = random_problem(np.random.default_rng(0), m=4)
+    assert verify(problem, path).message.startswith("refuted")
+
+
+def test_a_damaged_stream_is_refuted(tmp_path):
+    problem, path = medium(tmp_path)
+    intact, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(60):
+        damaged = bytearray(intact)
+        for place in rng.integers(10, len(intact), 3):
+            damaged[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(bytes(damaged))
+        assert not verify(problem, path)
+    path.write_bytes(intact)
+    assert verify(problem, path)

@@ -6,6 +6,7 @@ import inspect
 from numbers import Real
 from typing import Any
 
+from ..convex.gate import checked
 from ..exceptions import InvalidProblemError, UnknownNameError
 from ..model.problem import Problem
 from ..model.result import Result
@@ -59,7 +60,7 @@ def solve(
             f"method {method!r} with solver {solver!r} has no option {', '.join(map(repr, unknown))}: "
             f"it knows {', '.join(sorted(known - {'problem', '_', 'native', 'options'}))}"
         )
-    return function(
+    result = function(
         problem,
         solver=solver,
         time_limit=float(time_limit),
@@ -68,6 +69,7 @@ def solve(
         callback=callback,
         **options,
     )
+    return checked(result, float(gap))
 
 
 def _check_number(name: str, value: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray
-from ..convex.feasibility import fits
+from ..convex.gate import checked
 from ..convex.svm import first_answer, root_bound, solve_convex
 from ..engine.core.margin_set import counters
 from ..engine.core.relaxation import Relaxation
@@ -23,7 +23,7 @@ from ..engine.warm_up import warm_up
 from ..exceptions import InvalidProblemError
 from ..model.problem import Problem
 from ..model.result import Result
-from ..model.status import Callback, Status, relative_gap
+from ..model.status import Callback, Status
 
 _STATUS = {
     "time": Status.TIME_LIMIT,
@@ -104,7 +104,7 @@ def solve(
         reason = "interrupted"
     if tree is None:
         return _interrupted(incumbent, perf_counter() - began)
-    result = _result(tree, reason, perf_counter() - began)
+    result = checked(_result(tree, reason, perf_counter() - began), gap)
     return result if proof is None else _with_proof(result, proof, proof_note, gap, began, time_limit)
 
 
@@ -155,14 +155,9 @@ def _result(tree: Tree, reason: str, seconds: float) -> Result:
     closed = reason in ("done", "gap")
     bound = tree.bound
     status = _STATUS.get(reason, Status.FEASIBLE)
-    if closed and best is not None:
-        proven = relative_gap(best.objective, bound) <= tree.options.gap
-        status = Status.OPTIMAL if proven else Status.FEASIBLE
-    elif closed and tree.crew.n_unresolved == 0:
-        if np.isfinite(cutoff):
-            status = Status.CUTOFF
-        else:  # the search has a cutoff all the same, far above all sensible points: that proves nothing
-            status = Status.TIME_LIMIT if fits(tree.problem) else Status.INFEASIBLE
+    if closed and best is None and tree.crew.n_unresolved == 0:
+        # without a cutoff the search has one far above all sensible points: the gate wants a certificate
+        status = Status.CUTOFF if np.isfinite(cutoff) else Status.INFEASIBLE
     fields: dict[str, Any] = {
         "lower_bound": bound,
         "seconds": seconds,

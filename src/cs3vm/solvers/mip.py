@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from .._typing import FloatArray, SignArray
-from ..convex.feasibility import fits
+from ..convex.gate import checked
 from ..convex.svm import first_answer, root_bound, solve_convex
 from ..exceptions import InvalidProblemError
 from ..model.norms import DUAL_METRIC, steepest
@@ -30,6 +30,8 @@ BigM = Literal["paper", "tight", "indicator"] | float
 #: The tolerance of every backend on constraints and integrality; a default of 1e-6 times a big-M exceeds a
 #: margin. The tightest that Gurobi takes.
 FEASIBILITY_TOLERANCE = 1e-9
+#: Backends keep their tolerances on a model that they have scaled: ours they may miss by so many times more.
+SCALED = 10.0
 #: A backend stops at this share of the gap: the margin of its bound and our evaluation need the rest.
 GAP_SHARE = 0.5
 #: Backends keep constraints to a tolerance only; a bound above our objective by more is broken.
@@ -127,7 +129,7 @@ def run(
     parameters: dict[str, Any] | None,
 ) -> Result:
     """Solve a problem by a backend's search. Ctrl-C during the set-up keeps the best point known."""
-    began = time.perf_counter()
+    began, task = time.perf_counter(), None
     known: list[Result | None] = [None if first_improvement else start]
     try:
         known.append(first_answer(problem))
@@ -156,7 +158,8 @@ def run(
         problem,
         best_answer(problem, outcome.w, outcome.z, known),
         outcome.status,
-        outcome.bound * (1.0 - BOUND_MARGIN),
+        outcome.bound,
+        float("inf") if task is None else allowance(task),
         cutoff,
         gap,
         seconds=time.perf_counter() - began,
@@ -241,6 +244,19 @@ def unsafe_scale(problem: Problem) -> str | None:
     return None
 
 
+def allowance(task: Task) -> float:
+    """What a backend's bound loses if every row and every reduced cost is off by its tolerance.
+
+    A row that is violated by t costs up to t times its multiplier, which is the price of a labelled row, or
+    of the count; a reduced cost that is off by t costs up to t times the range of its variable.
+    """
+    problem, value = task.problem, task.value
+    limits = problem.reach(value) * problem.d + problem.intercept_bound(value)
+    slacks = float((value / problem.C).sum()) + value / problem.count_penalty + value
+    prices = float(problem.C.sum()) + problem.count_penalty
+    return float(SCALED * FEASIBILITY_TOLERANCE * (prices + limits + slacks + problem.m))
+
+
 def best_answer(
     problem: Problem, w: FloatArray, z: SignArray, known: Iterable[Result | None]
 ) -> Result | None:
@@ -258,11 +274,13 @@ def finish(
     best: Result | None,
     status: Status,
     bound: float,
+    uncertain: float,
     cutoff: float | None,
     gap: float,
     **fields: Any,
 ) -> Result:
-    """Judge the backend's claim by our own evaluation and build the Result."""
+    """Judge the backend's claim by our own evaluation; its bound is ``uncertain`` by so much."""
+    bound = bound * (1.0 - BOUND_MARGIN) - uncertain
     if cutoff is not None:
         bound = min(bound, cutoff)  # the bounds of the model hold below the cutoff only
     unsafe = unsafe_scale(problem)
@@ -276,14 +294,10 @@ def finish(
     if cutoff is not None and (best is None or best.objective >= cutoff):
         best = None
         if status is Status.OPTIMAL:  # the whole space was searched
-            status, bound = Status.CUTOFF, cutoff
+            bound = max(bound, cutoff * (1.0 - BOUND_MARGIN) - uncertain)
+            status = Status.CUTOFF if bound >= cutoff * (1.0 - CLAIM_TOLERANCE) else Status.TIME_LIMIT
     if best is None:
-        complete = Status.TIME_LIMIT if fits(problem) else Status.INFEASIBLE  # else its tolerances have won
-        no_point = {Status.OPTIMAL: complete, Status.FEASIBLE: Status.TIME_LIMIT}
-        return Result(problem, no_point.get(status, status), lower_bound=bound, **fields)
+        no_point = {Status.OPTIMAL: Status.INFEASIBLE, Status.FEASIBLE: Status.TIME_LIMIT}
+        return checked(Result(problem, no_point.get(status, status), lower_bound=bound, **fields), gap)
     result = Result(problem, status, best.coef, best.intercept, best.z, lower_bound=bound, **fields)
-    if result.gap <= gap:
-        return replace(result, status=Status.OPTIMAL)
-    if status is Status.OPTIMAL:  # its claim does not survive our evaluation
-        return replace(result, status=Status.FEASIBLE)
-    return result
+    return checked(result, gap)

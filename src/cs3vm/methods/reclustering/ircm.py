@@ -93,7 +93,7 @@ def iterate(run: Run, n_clusters: int, max_clusters: int, far_quantile: float, f
             "P4",
             step,
             began,
-            run.offer(step.coef),
+            run.offer(step),
             big_m=big_m,
             clusters=clusters.k,
             active=int((~discarded).sum()),

@@ -68,7 +68,7 @@ def rcm(
                 "P4",
                 step,
                 began,
-                run.offer(step.coef),
+                run.offer(step),
                 big_m=big_m,
                 clusters=reduction.clusters.k,
                 active=reduction.clusters.k,

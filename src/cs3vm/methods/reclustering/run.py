@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ...convex.gate import checked
 from ...convex.svm import first_answer, root_bound
 from ...exceptions import InvalidProblemError
 from ...model.problem import Problem
-from ...model.result import Result, answer
-from ...model.status import Callback, Iteration, Status, TracePoint, relative_gap
+from ...model.result import Result, answer, as_given
+from ...model.status import Callback, Iteration, Status, TracePoint
 from ...solvers import find_solver
 from ...solvers.mip import known_value
 from ..clock import Clock
@@ -100,14 +100,20 @@ class Run:
             return self.problem.big_m(known_value(self.problem, self.best, None, None))
         return self.problem.paper_big_m
 
-    def offer(self, plane: FloatArray) -> float:
-        """Evaluate a plane with its best intercept, keep it if it is the best; return its objective."""
-        candidate = answer(self.problem, plane, Status.FEASIBLE)
-        if candidate is None:
+    def offer(self, step: Result) -> float:
+        """Keep a step's plane if it is the best, with its best intercept or its own sides; its objective.
+
+        Its own sides may be better: a tie of unequal weights can be split by them in ways that no rank has.
+        """
+        if step.coef is None:
             return float("inf")
-        if self.best is None or candidate.objective < self.best.objective:
-            self.best = candidate
-        return candidate.objective
+        by_rank = answer(self.problem, step.coef, Status.FEASIBLE)
+        given = as_given(self.problem, step.coef, step.intercept, step.z, Status.FEASIBLE)
+        found = [point for point in (by_rank, given) if point is not None]
+        for point in found:
+            if self.best is None or point.objective < self.best.objective:
+                self.best = point
+        return min((point.objective for point in found), default=float("inf"))
 
     def solve(
         self, subproblem: Problem, *, start: Result | None = None, big_m: float | None = None, **options: Any
@@ -130,8 +136,7 @@ class Run:
             **options,
         )
         if step.status is Status.INTERRUPTED:
-            if step.coef is not None and subproblem.d == self.problem.d:
-                self.offer(step.coef)
+            self.offer(step)
             raise KeyboardInterrupt
         return step
 
@@ -154,10 +159,9 @@ class Run:
         best, status = self.best, self.status
         if best is None:  # nothing was found, which proves nothing
             return Result(self.problem, Status.TIME_LIMIT, lower_bound=self.lower_bound, seconds=self.seconds)
-        optimal = relative_gap(best.objective, self.lower_bound) <= self.gap
-        return Result(
+        result = Result(
             self.problem,
-            Status.OPTIMAL if optimal else status,
+            status,
             best.coef,
             best.intercept,
             best.z,
@@ -168,3 +172,4 @@ class Run:
             trace=tuple(self.trace),
             extras={**best.extras, "solver": self.solver.name, **extras},
         )
+        return checked(result, self.gap)

@@ -134,8 +134,8 @@ def fix_far_points(
             n_fixed += 1
             if step.status is Status.CUTOFF:  # proven to the solver's own precision
                 proven_above = min(proven_above, step.lower_bound)
-        elif step.coef is not None:  # Steps 7–8, 14–15: an improvement
-            run.offer(step.coef)
+        else:  # Steps 7–8, 14–15: an improvement
+            run.offer(step)
         run.record("P5", step, began, run.best.objective, point=int(s), fixed=proven)
     return side, proven_above
 
@@ -152,7 +152,7 @@ def solve_rest(run: Run, side: Any, proven_above: float) -> None:
         start = Result(rest, Status.FEASIBLE, incumbent.coef, incumbent.intercept, incumbent.z)
     step = run.solve(rest, start=start)
     if step.coef is not None:
-        run.offer(step.coef)
+        run.offer(step)
         # A point better than every proof's cutoff has all the fixed sides, so P6's bound is one for P3.
         run.lower_bound = max(run.lower_bound, min(step.lower_bound, proven_above))
         run.status = step.status
