@@ -3,7 +3,44 @@
 from __future__ import annotations
 
 
-class CS3VMError(Exception):
+class Note(str):
+    """A message in the words of Python that also knows those of the command line.
+
+    It is text like any other. Where the two differ, ``command`` has the words for the command line.
+    """
+
+    command: str
+
+    def __new__(cls, text: str, command: str | None = None) -> Note:
+        """The words of Python, and those of the command line where they differ."""
+        note = super().__new__(cls, text)
+        note.command = str(text) if command is None else command
+        return note
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return str(self), self.command
+
+    def for_command_line(self) -> str:
+        """The message in the words of the command line."""
+        return self.command
+
+    def after(self, start: str) -> Note:
+        """The same message after a few words that are equal for both."""
+        return Note(f"{start}{self}", f"{start}{self.command}")
+
+
+class _Spoken:
+    """What errors and warnings share: their message may be a :class:`Note`."""
+
+    args: tuple[object, ...]
+
+    def for_command_line(self) -> str:
+        """The message in the words of the command line."""
+        first = self.args[0] if self.args else None
+        return first.for_command_line() if isinstance(first, Note) else str(self)
+
+
+class CS3VMError(_Spoken, Exception):
     """Base class of all errors raised on purpose by this package."""
 
 
@@ -39,5 +76,5 @@ class MissingPackageError(CS3VMError, ImportError):
     """An optional package is not installed."""
 
 
-class CS3VMWarning(UserWarning):
+class CS3VMWarning(_Spoken, UserWarning):
     """The fit succeeded, but its answer says less about the data than it seems to."""

@@ -471,12 +471,97 @@ def test_missing_packages_are_named(people, tmp_path, monkeypatch, package):
 
 
 def test_a_report_without_its_packages_is_refused_before_the_search(people, tmp_path, monkeypatch):
-    from cs3vm.cli.app import fit as module
+    from cs3vm.cli import common
 
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    real = common.find_spec
+    missing = ("matplotlib", "jinja2")
+    monkeypatch.setattr(common, "find_spec", lambda name: None if name in missing else real(name))
     message = refuse(tmp_path, *GOOD, method=("--method", "top_tau"))
     assert "the report needs the package matplotlib and jinja2" in message
     assert "--no-report" in message
+
+
+def run_without(packages, *words):
+    """Run the real command where packages are missing; return it and the heavy modules that it loaded."""
+    code = (
+        "import atexit, sys\n"
+        f"for name in {packages!r}: sys.modules[name] = None\n"
+        "heavy = ('numba', 'sklearn', 'pandas', 'matplotlib', 'pyscipopt', 'highspy')\n"
+        "def show(): print('loaded:', [m for m in heavy if sys.modules.get(m)], file=sys.stderr)\n"
+        "atexit.register(show)\n"
+        "from cs3vm.cli.app import app\n"
+        f"app({[str(word) for word in words]!r}, prog_name='cs3vm')"
+    )
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env={**os.environ, **ENV}, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("packages", "said"),
+    [
+        (("matplotlib", "jinja2"), "the report needs the package matplotlib and jinja2"),
+        (("matplotlib", "jinja2", "pandas"), "needs the package pandas"),
+    ],
+)
+def test_missing_packages_are_said_before_anything_is_loaded(people, tmp_path, packages, said):
+    before = sorted(tmp_path.iterdir())
+    done = run_without(packages, "fit", "people.csv", *LABEL, *GOOD)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+    assert 'pip install "cs3vm[report]"' in " ".join(done.stderr.split())
+    assert "loaded: []" in done.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_without_the_packages_of_the_report_the_rest_works(people, tmp_path):
+    words = ("fit", "people.csv", *LABEL, *GOOD, *QUICK)
+    done = run_without(("matplotlib", "jinja2"), *words)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "people.labels.csv").exists()
+
+
+# -- each thing once -----------------------------------------------------------------------------------
+def count_svms(monkeypatch):
+    """The problems whose SVM, with their own fixed sides held, is solved from now on."""
+    from cs3vm.convex import svm
+
+    real, solved = svm._solve, []
+
+    def counted(problem, side):
+        if side is problem.side:
+            solved.append(problem)
+        return real(problem, side)
+
+    monkeypatch.setattr(svm, "_solve", counted)
+    return solved
+
+
+@pytest.mark.parametrize("method", ["svm", "top_tau", "auto"])
+@pytest.mark.parametrize("output", [(), ("--json",)])
+def test_each_svm_is_solved_once_for_search_table_and_report(people, monkeypatch, method, output):
+    solved = count_svms(monkeypatch)
+    result = run("fit", "people.csv", *LABEL, *GOOD, "--method", method, "--time-limit", 2, *output)
+    assert result.exit_code == 0, result.output
+    assert Path("people.report.html").exists()
+    whole = [problem for problem in solved if problem.m == 96]  # not those of reduced problems
+    assert len(whole) == len({id(problem) for problem in whole}) == 1
+
+
+@pytest.mark.parametrize("method", ["direct", "top_tau", "svm"])
+def test_the_baselines_are_solved_once_for_table_and_report(people, monkeypatch, method):
+    from cs3vm.learn import baselines
+
+    real, solved = baselines.solve, []
+
+    def counted(problem, name):
+        solved.append(name)
+        return real(problem, name)
+
+    monkeypatch.setattr(baselines, "solve", counted)
+    result = run("fit", "people.csv", *LABEL, *GOOD, "--method", method, "--time-limit", 2)
+    assert result.exit_code == 0, result.output
+    assert "SVM + top-τ" in result.output
+    assert sorted(solved) == sorted({"svm", "top_tau"} - {method})
 
 
 # -- Ctrl-C --------------------------------------------------------------------------------------------
@@ -570,7 +655,7 @@ def test_an_interrupt_that_compiled_code_swallows_is_raised_again():
 
 
 def test_ctrl_c_while_reading_writes_nothing(people, tmp_path, monkeypatch):
-    from cs3vm.cli.app import inputs as _data
+    from cs3vm.cli import inputs as _data
 
     def interrupted(*args):
         raise KeyboardInterrupt
@@ -628,3 +713,35 @@ def test_rows_on_the_plane_are_explained_in_the_words_of_the_command(tmp_path, m
     assert "20 of 20 unlabelled rows lie on the hyperplane" in result.stderr
     assert "--side-margin 0.01 forbids it" in result.stderr
     assert "lie on the hyperplane" not in run("fit", *words, "--force", "--side-margin", "0.01").stderr
+
+
+def test_the_report_of_the_command_advises_in_its_words(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    steps = pd.DataFrame({"x": [0] * 5 + [2] * 5 + [1] * 20, "yes": [0] * 5 + [1] * 5 + [None] * 20})
+    steps.to_csv("steps.csv", index=False)
+    result = run("fit", "steps.csv", "--label", "yes", "--n-positive", "10", "--method", "direct")
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "steps.report.html").read_text()
+    assert "--side-margin 0.01 forbids it" in page
+    for word in ("options", "CtrlC", "callback"):
+        assert word not in page
+        assert word not in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--standardize", "rank"), "--standardize rank needs a kernel"),
+        (("--norm", "l1", "--kernel", "rbf"), "use --norm l2 or --kernel linear"),
+    ],
+)
+def test_errors_are_in_the_words_of_the_command(people, tmp_path, words, message):
+    said = refuse(tmp_path, *GOOD, *words)
+    assert message in said
+    assert "='" not in said
+
+
+def test_the_kernel_is_named_once(people):
+    words = ("--positive", "yes", "--n-positive", people[1], "--id", "person", "--kernel", "rbf")
+    for components in ((), ("--components", 4)):
+        assert fit(*words, *components, "--force").stdout.count("kernel rbf") == 1

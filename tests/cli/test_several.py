@@ -219,7 +219,7 @@ def fitted(request):
 
 def test_a_model_survives_the_file(tmp_path, fitted):
     X, clf = fitted
-    save_model(make_model(clf, ENCODING, "kind", {}), tmp_path / "m.json")
+    save_model(make_model(clf.fit_, ENCODING, "kind", {}), tmp_path / "m.json")
     model = load_model(tmp_path / "m.json")
     assert (model.classes, model.totals) == (("a", "b", "ü"), (7, 8, 6))
     np.testing.assert_allclose(model.scores(X), clf.decision_function(X))
@@ -245,7 +245,7 @@ def test_a_model_survives_the_file(tmp_path, fitted):
 )
 def test_a_model_that_contradicts_itself(tmp_path, fitted, change, message):
     path = tmp_path / "m.json"
-    save_model(make_model(fitted[1], ENCODING, "kind", {}), path)
+    save_model(make_model(fitted[1].fit_, ENCODING, "kind", {}), path)
     document = json.loads(path.read_text())
     document["model"] |= change
     document["checksum"] = _checksum(document["model"])

@@ -1,6 +1,7 @@
 """CS3VMClassifier: scikit-learn's contract, labels in any form, weights, units, and helpful errors."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -487,3 +488,15 @@ def test_not_fitted(data, call):
         getattr(quick(), call)(data[0])
     with pytest.raises(NotFittedError):
         quick().summary()
+
+
+# -- the documentation ---------------------------------------------------------------------------------
+def test_every_parameter_has_an_entry_of_its_own():
+    """A joint entry would show the type and the default of one parameter for the other."""
+    entries = re.findall(r"^    ([\w, ]+)\n        \S", str(CS3VMClassifier.__doc__), re.MULTILINE)
+    assert not [entry for entry in entries if "," in entry]
+    assert set(CS3VMClassifier().get_params()) <= set(entries)
+    X, y, _ = blobs()
+    fitted = quick().fit(pd.DataFrame(X, columns=["a", "b", "c"]), y, n_positive=3)
+    attributes = {name for name in vars(fitted) if name.endswith("_")}
+    assert attributes <= set(entries)

@@ -4,8 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cs3vm import CS3VMClassifier
 from cs3vm.exceptions import InvalidProblemError
-from cs3vm.learn.labels import find_unlabeled, read_labels, read_total, read_weights
+from cs3vm.learn.class_totals import read_total_or_share
+from cs3vm.learn.labels import read_labels
+from cs3vm.learn.rows import read_weights
+from cs3vm.learn.unlabelled import find_unlabeled
 
 UNLABELLED_AT_1_AND_3 = [
     pytest.param(np.array([0.0, np.nan, 1.0, np.nan]), {}, id="NaN in floats"),
@@ -49,13 +53,13 @@ def test_any_two_classes_and_the_greater_is_positive(y, classes):
     assert labels.classes.tolist() == classes
     assert labels.classes[labels.positive] == classes[1]
     assert labels.classes.dtype != object
-    assert labels.decode(np.array([-1, 1])).tolist() == classes
+    assert labels.decode(np.array([0, 1])).tolist() == classes
 
 
 def test_pos_label_turns_the_signs_around():
     labels = read_labels(["no", "yes", None], pos_label="no")
     assert labels.signs.tolist() == [1, -1, 0]
-    assert labels.decode(labels.signs[:2]).tolist() == ["no", "yes"]
+    assert labels.decode(labels.codes[:2]).tolist() == ["no", "yes"]
 
 
 def test_minus_one_is_a_class_without_a_total():
@@ -99,7 +103,7 @@ def test_one_labelled_class_where_the_other_has_a_name(y, how, classes, signs):
         (None, {}, "requires y to be passed, but the target y is None"),
         (
             [0, 1, 2],
-            {},
+            {"has_total": True},
             r"y has 3 classes: 0, 1, 2. Give one total for each of them, such as n_positive=\{0: 120, 1: 300",
         ),
         ([-1, 0, 1], {}, "If one of them marks the unlabelled rows, say unlabeled="),
@@ -165,13 +169,13 @@ def test_weights_that_cannot_be_used(weight, message):
     ],
 )
 def test_total_from_a_rate(rate, weights, total):
-    assert read_total(None, rate, np.array(weights, dtype=float)) == pytest.approx(total, abs=1e-12)
+    assert read_total_or_share(None, rate, np.array(weights, dtype=float)) == pytest.approx(total, abs=1e-12)
 
 
 def test_total_of_no_rows():
     none = np.zeros(0)
-    assert read_total(None, None, none) == 0
-    assert read_total(0, None, none) == 0
+    assert read_total_or_share(None, None, none) == 0
+    assert read_total_or_share(0, None, none) == 0
 
 
 @pytest.mark.parametrize(
@@ -190,7 +194,7 @@ def test_total_of_no_rows():
 )
 def test_totals_that_cannot_be_used(n_positive, rate, m, message):
     with pytest.raises(InvalidProblemError, match=message):
-        read_total(n_positive, rate, np.ones(m))
+        read_total_or_share(n_positive, rate, np.ones(m))
 
 
 @pytest.mark.parametrize(
@@ -202,3 +206,72 @@ def test_pandas_own_types_keep_their_values(dtype, values, classes):
     assert labels.classes.tolist() == classes
     assert [type(c) for c in labels.classes.tolist()] == [type(c) for c in classes]
     assert labels.signs.tolist() == [1, -1, 0]
+
+
+class Column:
+    """A column of another library: a type that numpy does not know, and no arguments of ``to_numpy``."""
+
+    dtype, ndim = "own", 1
+
+    def __init__(self, values):
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    def to_numpy(self):
+        return np.array(self.values, dtype=object)
+
+
+@pytest.mark.parametrize("values", [["no", None, "yes", None], [0, None, 1, None], [False, None, True, None]])
+def test_columns_of_other_libraries(values):
+    labels = read_labels(Column(values))
+    assert labels.signs.tolist() == [-1, 0, 1, 0]
+    assert labels.classes.tolist() == [values[0], values[2]]
+    assert [type(c) for c in labels.classes.tolist()] == [type(values[0])] * 2
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_polars(k):
+    pl = pytest.importorskip("polars")
+    names = ["a", "b", "c"][:k]
+    y = [*names, *[None] * 9]
+    X = np.arange(2.0 * len(y)).reshape(-1, 2) ** 2 % 17
+    known = dict(zip(names, [9 - 2 * (k - 1), 2, 2][:k], strict=True))
+    frame = pl.DataFrame({"f": X[:, 0], "g": X[:, 1]})
+    clf = CS3VMClassifier("top_tau").fit(frame, pl.Series(y), n_positive=known)
+    plain = CS3VMClassifier("top_tau").fit(X, y, n_positive=known)
+    assert clf.classes_.tolist() == names
+    assert clf.transduction_.tolist() == plain.transduction_.tolist()
+    assert clf.feature_names_in_.tolist() == ["f", "g"]
+    assert clf.predict(frame).tolist() == plain.predict(X).tolist()
+
+
+def test_polars_types():
+    pl = pytest.importorskip("polars")
+    for values, dtype, classes in (
+        ([True, False, None], pl.Boolean, [False, True]),
+        ([2, 1, None], pl.Int8, [1, 2]),
+        (["yes", None, None], pl.Enum(["no", "yes"]), ["no", "yes"]),
+        (["yes", "no", None], pl.Categorical, ["no", "yes"]),
+    ):
+        labels = read_labels(pl.Series(values, dtype=dtype))
+        assert labels.classes.tolist() == classes
+        assert labels.codes[-1] == -1
+
+
+# -- a share under the wrong name --------------------------------------------------------------------------
+@pytest.mark.parametrize("share", [0.4, np.float64(0.25)])
+def test_a_share_given_as_a_total_is_recognised(share):
+    X, y = np.arange(6.0)[:, None], [0, 1, None, None, None, None]
+    with pytest.raises(InvalidProblemError, match=rf"for a share of the rows use positive_rate={share}"):
+        CS3VMClassifier("top_tau").fit(X, y, n_positive=share)
+    weight = np.full(6, 0.1)  # a total of less than 1 is possible with weights
+    CS3VMClassifier("top_tau").fit(X, y, n_positive=share, sample_weight=weight)
+
+
+def test_shares_given_as_totals_are_recognised():
+    X, y = np.arange(6.0)[:, None], [0, 1, None, None, None, None]
+    for shares in ({0: 0.5, 1: 0.5}, {0: 0.5, 1: 0.25, 2: 0.25}):
+        with pytest.raises(InvalidProblemError, match="for shares of the rows use positive_rate"):
+            CS3VMClassifier("top_tau").fit(X, y, n_positive=shares)

@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from cs3vm import CS3VMClassifier, LabeledKFold, Problem, Status, solve
 from cs3vm.exceptions import CS3VMWarning, InvalidProblemError
 from cs3vm.learn.class_totals import read_class_totals, whole_totals
-from cs3vm.learn.several_classes import one_vs_rest
+from cs3vm.learn.planes import solve_planes
 
 DATA = Path(os.environ.get("CS3VM_DATA", "../shared/pmlb"))
 
@@ -183,20 +183,22 @@ def test_fully_labelled_rows_give_plain_machines():
 def test_the_time_is_shared_and_an_interrupt_ends_all_classes():
     X, y, truth = clouds(k=4)
     known = ~np.isnan(y)
-    problem = Problem(X[known], np.ones(known.sum()), X[~known], 0)
+    targets = [np.where(truth[known] == c, 1.0, -1.0) for c in range(4)]
+    totals = [17.0] * 4
+    problem = Problem(X[known], targets[0], X[~known], totals[0])
     seconds = []
 
     def how(one, limit, status=Status.FEASIBLE):
         seconds.append(limit)
         return replace(solve(one, "top_tau"), status=status)
 
-    codes, totals = truth[known], np.full(4, 17.0)
-    fit = one_vs_rest(problem, np.arange(4), codes, totals, how, 40.0)
-    assert [result.problem.n_positive for result in fit.results] == [17] * 4
+    results = solve_planes(problem, targets, totals, how, 40.0)
+    assert [result.problem.n_positive for result in results] == [17] * 4
+    assert [result.problem.y.tolist() for result in results] == [target.tolist() for target in targets]
     assert seconds[0] == pytest.approx(10.0, abs=0.1)
     assert 10.0 < seconds[1] < seconds[2] < seconds[3] < 40.0  # what one class leaves is for the next
     seconds.clear()
-    one_vs_rest(problem, np.arange(4), codes, totals, lambda *a: how(*a, status=Status.INTERRUPTED), 40.0)
+    solve_planes(problem, targets, totals, lambda *a: how(*a, status=Status.INTERRUPTED), 40.0)
     assert len(seconds) == 1  # no search for the other three
 
 

@@ -81,6 +81,25 @@ def test_histogram_of_the_trivial_plane(ax):
     assert sum(bar.get_height() for bar in ax.patches) == problem.m
 
 
+def problem_with_scores(scores):
+    """A problem in one dimension, and the plane whose scores are the rows themselves."""
+    U = np.asarray(scores, dtype=float)[:, None]
+    problem = Problem([[1.0], [-1.0]], [1, -1], U, int(np.sum(U >= 0)))
+    return Result(problem, Status.FEASIBLE, np.ones(1), 0.0, (U[:, 0] >= 0).astype(np.int8))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rows_at_the_ends_are_counted_whatever_the_rounding(seed):
+    """Rows that share the largest value must not be lost behind the last edge of the bins."""
+    rng = np.random.default_rng(seed)
+    top = 1.0 + 3.0 * rng.random()
+    result = problem_with_scores([*[top] * 3, *rng.uniform(0, 1, 400)])
+    result = replace(result, problem=replace(result.problem, X=[[top], [0.0]]))
+    ax = plots.score_histogram(result, Figure().subplots(), names=("yes", "no"))
+    assert sum(bar.get_height() for bar in ax.patches) == 403
+    assert "classified yes: 403" in ax.get_legend_handles_labels()[1]
+
+
 # -- projection --------------------------------------------------------------------------------------
 def n_points(ax):
     return {c.get_label(): len(c.get_offsets()) for c in ax.collections}

@@ -14,12 +14,13 @@ from scipy.sparse import csr_array
 from cs3vm import CS3VMClassifier, Problem, Result, Status, solve
 from cs3vm.exceptions import InvalidProblemError, MissingPackageError
 from tests.browser import open_browser
+from tests.learn.test_several_classes import clouds, totals_of
 
 for package in ("jinja2", "matplotlib"):
     pytest.importorskip(package)
 import cs3vm.report  # noqa: E402
+from cs3vm.learn.certificate import certificate  # noqa: E402
 from cs3vm.report import make_report  # noqa: E402
-from cs3vm.report.content import certificate  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::cs3vm.exceptions.CS3VMWarning")
 
@@ -169,8 +170,62 @@ def result_with(status, objective_share):
 )
 def test_certificate_in_words(status, share, method, headline, text):
     said = certificate(result_with(status, share), method)
-    assert said["headline"] == headline
-    assert text in said["text"]
+    assert said.headline == headline
+    assert text in said.text
+
+
+def repeated(page):
+    """Sentences that stand twice."""
+    sentences = [text.strip() for text in re.split(r"(?<=[.!?:])\s", words(page))]
+    return [text for text in set(sentences) if len(text) > 25 and sentences.count(text) > 1]
+
+
+def make_several(k=3, **parameters):
+    X, y, truth = clouds(k)
+    names = np.array([f"class {c}" for c in range(k)], dtype=object)
+    labels = np.where(np.isnan(y), None, names[truth])
+    known = {str(names[c]): n for c, n in totals_of(y, truth).items()}
+    clf = CS3VMClassifier("direct", time_limit=2, **parameters).fit(X, labels, n_positive=known)
+    return clf, X, labels
+
+
+@pytest.mark.parametrize("kernel", [{}, {"kernel": "rbf"}, {"kernel": "rbf", "n_components": 5}])
+@pytest.mark.parametrize("k", [2, 3])
+def test_no_sentence_stands_twice(k, kernel):
+    page = report_on(*make_several(k, **kernel), positive_name="", negative_name="")
+    assert repeated(page) == []
+    assert words(page).count("those of the approximated kernel") == ("n_components" in kernel)
+
+
+def test_every_class_has_its_pictures():
+    clf, X, y = make_several(3)
+    page = report_on(clf, X, y)
+    assert len(figures_of(page)) == 12
+    assert page.count('<details class="card"') == page.count("against the others") == 3
+    assert page.count('<details class="card" open>') == 1  # the others are folded
+    counts = dict(zip(*np.unique(clf.transduction_[[v is None for v in y]], return_counts=True), strict=True))
+    histograms = [figure for figure in figures_of(page) if "classified the others" in figure][::2]
+    assert len(histograms) == 3
+    for name, figure in zip(clf.classes_, histograms, strict=True):
+        assert f"classified {name}: {counts[name]}" in figure
+    assert len(figures_of(report_on(*make_several(3, kernel="rbf")))) == 9  # no weights
+
+
+def test_of_many_classes_the_most_changed_have_pictures():
+    page = report_on(*make_several(8))
+    assert len(figures_of(page)) == 4 * 6
+    assert page.count("against the others") == 8
+
+
+def test_advice_is_in_the_words_of_the_reader():
+    X = np.repeat([0.0, 2.0, 1.0], [5, 5, 20])[:, None]
+    y = np.array([*["no"] * 5, *["yes"] * 5, *[None] * 20], dtype=object)
+    clf = CS3VMClassifier("direct", time_limit=2).fit(X, y, n_positive=10)
+    python = words(report_on(clf, X, y))
+    assert "options={'side_margin': 0.01} forbids it" in python
+    command = words(report_on(clf, X, y, for_command_line=True, settings={"side_margin": 0.0}))
+    assert "--side-margin 0.01 forbids it" in command
+    assert "options" not in command
 
 
 # -- warnings --------------------------------------------------------------------------------------------
@@ -208,7 +263,8 @@ def test_labels_of_one_class_only():
 def test_a_trivial_answer_and_rows_on_the_plane():
     X, y = np.zeros((40, 2)), np.array(["yes", "no", *[None] * 38], dtype=object)
     clf = CS3VMClassifier("top_tau", pos_label="yes").fit(X, y, n_positive=5)
-    clf.set_params(method="cs3vm")  # a baseline is not blamed for it
+    other = replace(clf.fit_.parameters, method="cs3vm")  # a baseline is not blamed for it
+    clf.fit_ = replace(clf.fit_, parameters=other)
     said = " ".join(warnings_in(report_on(clf, X, y)))
     assert "no better than the trivial one" in said
     assert "38 of 38 unlabelled rows lie on the hyperplane" in said

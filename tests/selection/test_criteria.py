@@ -13,8 +13,8 @@ from cs3vm.selection.criteria import (
     HOLDING_OUT,
     NEAR,
     Evidence,
-    Fit,
-    Refit,
+    HeldOut,
+    Scored,
     auc,
     combine,
     consensus,
@@ -35,13 +35,13 @@ def two(values):
 
 def fit(codes, values=None):
     codes = np.asarray(codes)
-    return Fit(codes, two(codes - 0.5) if values is None else two(values))
+    return Scored(codes, two(codes - 0.5) if values is None else two(values))
 
 
 def refit(truth, predicted, *, values=(1.0, -1.0), codes=(1, 0), truth_values=None, weights=None):
     truth, predicted = np.asarray(truth), np.asarray(predicted)
     scores = two(2.0 * predicted - 1 if truth_values is None else truth_values)
-    return Refit(
+    return HeldOut(
         np.asarray(codes),
         two(values),
         truth=truth,
@@ -63,7 +63,7 @@ def random_evidence(seed, k=3, m=40, n=12):
         return scores.argmax(axis=1), scores
 
     refits = [
-        Refit(
+        HeldOut(
             *draw(),
             truth=rng.integers(k, size=n),
             predicted=rng.integers(k, size=n),
@@ -73,7 +73,7 @@ def random_evidence(seed, k=3, m=40, n=12):
         for _ in range(3)
     ]
     shares = rng.dirichlet(np.ones(k))
-    return Evidence(Fit(*draw()), tuple(refits), shares, rng.integers(1, 4, size=m).astype(float))
+    return Evidence(Scored(*draw()), tuple(refits), shares, rng.integers(1, 4, size=m).astype(float))
 
 
 # -- known answers ---------------------------------------------------------------------------------
@@ -154,8 +154,8 @@ def test_a_weight_of_two_is_two_rows(name, seed):
         for r in one.refits:
             labels = np.repeat(np.arange(len(r.truth)), r.truth_weights.astype(int))
             held = {key: getattr(r, key)[labels] for key in ("truth", "predicted", "truth_scores")}
-            folds.append(Refit(r.codes[rows], r.scores[rows], **held, truth_weights=np.ones(len(labels))))
-        full = Fit(one.full.codes[rows], one.full.scores[rows])
+            folds.append(HeldOut(r.codes[rows], r.scores[rows], **held, truth_weights=np.ones(len(labels))))
+        full = Scored(one.full.codes[rows], one.full.scores[rows])
         return replace(one, full=full, refits=tuple(folds), weights=np.ones(len(rows)))
 
     one, other = random_evidence(seed), random_evidence(seed + 100)
@@ -182,7 +182,7 @@ def test_names_of_classes_and_units_of_scores_do_not_matter(name):
             )
             for r in one.refits
         )
-        full = Fit(new[one.full.codes], 7 * one.full.scores[:, order])
+        full = Scored(new[one.full.codes], 7 * one.full.scores[:, order])
         return replace(one, full=full, refits=folds, shares=one.shares[order])
 
     everyone = [random_evidence(seed) for seed in range(3)]
@@ -218,3 +218,9 @@ def test_unknown_names_are_refused():
 def test_criteria_that_hold_out_labels_need_some(name):
     with pytest.raises(InvalidProblemError, match=r"no label can be held out.*density, separation"):
         evaluate(name, [evidence(fit([1, 0]))])
+
+
+def test_the_names_of_earlier_releases_still_work():
+    with pytest.warns(DeprecationWarning, match=r"cs3vm\.selection\.criteria"):
+        from cs3vm.criteria import Fit, Refit
+    assert (Fit, Refit) == (Scored, HeldOut)

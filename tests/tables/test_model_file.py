@@ -26,7 +26,7 @@ def fitted():
 
 @pytest.fixture
 def path(tmp_path, fitted):
-    save_model(make_model(fitted[1], ENCODING, "cash", {"method": "top_tau"}), tmp_path / "m.json")
+    save_model(make_model(fitted[1].fit_, ENCODING, "cash", {"method": "top_tau"}), tmp_path / "m.json")
     return tmp_path / "m.json"
 
 

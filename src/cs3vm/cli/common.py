@@ -7,12 +7,13 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable
+from importlib.util import find_spec
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from ..exceptions import CS3VMError
+from ..exceptions import CS3VMError, MissingPackageError
 from ..model.status import Callback, TracePoint
 
 #: Said in the help of every command that can fail.
@@ -38,7 +39,7 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except CS3VMError as error:
             typer.secho("Error: ", fg="red", bold=True, err=True, nl=False)
-            typer.echo(str(error), err=True)
+            typer.echo(error.for_command_line(), err=True)
             raise typer.Exit(2) from error
 
 
@@ -76,6 +77,19 @@ class CtrlC:
 def command_line(ctx: typer.Context) -> str:
     """The command as it was typed, fit to be pasted into a shell."""
     return shlex.join(["cs3vm", *ctx.meta.get(_WORDS, sys.argv[1:])])
+
+
+def check_packages(*, report: bool = False) -> None:
+    """Refuse to begin without the packages that tables and the report need, before anything is loaded."""
+    get = 'pip install "cs3vm[report]"'
+    if find_spec("pandas") is None:
+        raise MissingPackageError(f"a table needs the package pandas, which is not installed: {get}")
+    missing = [name for name in ("matplotlib", "jinja2") if report and find_spec(name) is None]
+    if missing:
+        raise MissingPackageError(
+            f"the report needs the package {' and '.join(missing)}, which is not installed: "
+            f"{get}, or leave the report out with --no-report"
+        )
 
 
 def tell(messages: Iterable[str], *, quiet: bool) -> None:

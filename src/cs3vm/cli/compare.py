@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options as opt
-from .common import CtrlC, tell
+from .common import CtrlC, check_packages, tell
+from .settings import Settings
 
 if TYPE_CHECKING:
     from ..model.problem import Problem
     from ..model.result import Result
-    from .fit import Settings
 
-METHODS = ("svm", "top_tau", "ircm", "wircm", "auto")
+COMPARED = ("svm", "top_tau", "ircm", "wircm", "auto")
 
 
 def compare(
@@ -34,7 +34,7 @@ def compare(
     impute: opt.ImputeBy = None,
     methods: Annotated[
         str, typer.Option(help="Which methods, separated by commas.", rich_help_panel=opt.SEARCH)
-    ] = ",".join(METHODS),
+    ] = ",".join(COMPARED),
     solver: opt.Solver = "auto",
     time_limit: opt.TimeLimit = opt.TIME_LIMIT,
     standardize: opt.Scaling = opt.Standardize.ZSCORE,
@@ -55,8 +55,9 @@ def compare(
 
     The time limit holds for each method. Ctrl-C ends the method that runs and goes on to the next.
     """
+    check_packages()
     from ..methods import get_method
-    from .fit import Settings, search
+    from .fit import search
     from .inputs import Question, load
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
@@ -95,7 +96,7 @@ def compare(
         )
     )
     tell(data.notes, quiet=quiet)
-    svm = search(data, settings, quiet=True).clf.result_
+    svm = search(data, settings, quiet=True).fit.results[0]
     rows = [_row(name, result, svm) for name, result in _solve_all(svm, names, settings, quiet or as_json)]
     if as_json:
         typer.echo(json.dumps(rows, indent=1))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray, IntArray, LabelArray
 from ..learn.classifier import CS3VMClassifier
 from ..report.figures import draw_changes, draw_plane, draw_sample, sample_legend, shade_sides
 
@@ -35,15 +34,15 @@ class Sample(NamedTuple):
 
     X: FloatArray
     y: FloatArray
-    truth: NDArray[np.intp]
+    truth: IntArray
     n_positive: int
 
     @property
-    def unlabelled(self) -> NDArray[np.bool_]:
+    def unlabelled(self) -> BoolArray:
         """Which rows have no label."""
         return np.asarray(np.isnan(self.y))
 
-    def accuracy(self, transduction: NDArray[Any]) -> float:
+    def accuracy(self, transduction: LabelArray) -> float:
         """Share of the unlabelled rows that are classified correctly."""
         return float(np.mean(transduction[self.unlabelled] == self.truth[self.unlabelled]))
 

@@ -7,12 +7,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray, LabelArray
 from ..exceptions import TableError
 from ..tables.encoding import Encoding, learn_encoding, missing_count
 from ..tables.reading import Table, read_table, suggestion
@@ -40,63 +38,38 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """A table made ready for the classifier."""
+class Data:
+    """A table made ready for the classifier, with what is known about its rows without label."""
 
     table: Table
     encoding: Encoding
     X: FloatArray
-    y: NDArray[Any]  #: the label of each row as text, None where it has none
+    y: LabelArray  #: the label of each row as text, None where it has none
     notes: tuple[str, ...]
+    classes: tuple[str, ...]  #: sorted
+    positive: str | None  #: the one of two classes that the total counts
+    totals: dict[str, int]  #: the known totals by class; of two classes that of the positive one
 
     @property
-    def labelled(self) -> NDArray[np.bool_]:
+    def labelled(self) -> BoolArray:
         """Which rows have a label."""
         return np.array([value is not None for value in self.y.tolist()])
 
-
-@dataclass(frozen=True, eq=False)
-class Data(Rows):
-    """A table with two classes and the total of one of them."""
-
-    positive: str
-    negative: str
-    n_positive: int
+    @property
+    def negative(self) -> str | None:
+        """The other one of two classes."""
+        return None if self.positive is None else next(c for c in self.classes if c != self.positive)
 
     @property
-    def classes(self) -> list[str]:
-        """Both classes, sorted."""
-        return sorted([self.negative, self.positive])
-
-    @property
-    def known(self) -> int:
+    def known(self) -> int | dict[str, int]:
         """What the classifier is told about the rows without label."""
-        return self.n_positive
+        return self.totals if self.positive is None else self.totals[self.positive]
 
 
-@dataclass(frozen=True, eq=False)
-class SeveralData(Rows):
-    """A table with more than two classes and a total for each."""
-
-    totals: dict[str, int]
-    positive: None = None  #: no class is the positive one
-    negative: None = None
-
-    @property
-    def classes(self) -> list[str]:
-        """All classes, sorted."""
-        return sorted(self.totals)
-
-    @property
-    def known(self) -> dict[str, int]:
-        """What the classifier is told about the rows without label."""
-        return self.totals
-
-
-def load(question: Question) -> Data | SeveralData:
+def load(question: Question) -> Data:
     """Read the table and check everything that can be checked before the search."""
-    _check_totals(question)
-    table = read_table(question.path, _text_columns(question), [question.id] if question.id else [])
+    _check_one_total(question)
+    table = read_table(question.path, _columns_of_text(question), [question.id] if question.id else [])
     table.require(question.label, "column for --label:")
     if question.id is not None:
         table.require(question.id, "column for --id:")
@@ -104,35 +77,38 @@ def load(question: Question) -> Data | SeveralData:
     y = _labels(table, question.label)
     if question.totals is not None:
         check_totals(table, question.label, y, question.totals)
-    two = None if question.totals is not None and len(question.totals) > 2 else _two(table, question, y)
+    known = _known(table, question, y)
     categorical = table.split_names(question.categorical, "--categorical")
     encoding = learn_encoding(table, names, categorical=categorical, impute=question.impute)
     gaps = missing_count(table, names) if question.impute else 0
     if gaps:
         notes.append(f"{gaps} missing values were filled in by the median or the most frequent value")
-    rows = (table, encoding, encoding.transform(table), y, (*table.notes, *notes))
-    return SeveralData(*rows, dict(question.totals or {})) if two is None else Data(*rows, *two)
+    return Data(table, encoding, encoding.transform(table), y, (*table.notes, *notes), *known)
 
 
-def _two(table: Table, question: Question, y: NDArray[Any]) -> tuple[str, str, int]:
-    """The positive class, the negative one, and the total of the positive one."""
+def _known(
+    table: Table, question: Question, y: LabelArray
+) -> tuple[tuple[str, ...], str | None, dict[str, int]]:
+    """All classes, the positive one of two, and the totals by class."""
     if question.totals is None:
         positive, negative = _classes(table, question, y)
-        return positive, negative, _total(question, y, positive)
-    names = sorted(question.totals)
+        return tuple(sorted([positive, negative])), positive, {positive: _total(question, y, positive)}
+    names = tuple(sorted(question.totals))
+    if len(names) > 2:
+        return names, None, dict(question.totals)
     positive = question.positive or names[-1]
     if positive not in names:
         raise TableError(f"--positive is {positive!r}, which has no total" + suggestion(positive, names))
-    return positive, next(name for name in names if name != positive), question.totals[positive]
+    return names, positive, {positive: question.totals[positive]}
 
 
-def _text_columns(question: Question) -> list[str]:
+def _columns_of_text(question: Question) -> list[str]:
     """Columns to read as text, before the table is there to tell names from lists of names."""
     declared = [part.strip() for value in question.categorical for part in (value, *value.split(","))]
     return [question.label, *declared]
 
 
-def _check_totals(question: Question) -> None:
+def _check_one_total(question: Question) -> None:
     given = {
         "--n-positive": question.n_positive,
         "--positive-rate": question.positive_rate,
@@ -179,7 +155,7 @@ def _looks_like_id(table: Table, name: str) -> bool:
     return _LOOKS_LIKE_ID.search(name) is not None or column.max() - column.min() == len(column) - 1
 
 
-def _labels(table: Table, label: str) -> NDArray[Any]:
+def _labels(table: Table, label: str) -> LabelArray:
     """The labels as text, None where the cell is empty."""
     column = table.frame[label].astype(object)
     given = column.notna().to_numpy(dtype=bool)
@@ -188,7 +164,7 @@ def _labels(table: Table, label: str) -> NDArray[Any]:
     return y
 
 
-def _classes(table: Table, question: Question, y: NDArray[Any]) -> tuple[str, str]:
+def _classes(table: Table, question: Question, y: LabelArray) -> tuple[str, str]:
     """The positive and the negative value of the label column."""
     label = question.label
     values = sorted({value for value in y.tolist() if value is not None})
@@ -212,7 +188,7 @@ def _classes(table: Table, question: Question, y: NDArray[Any]) -> tuple[str, st
     return positive, next((value for value in values if value != positive), f"not {positive}")
 
 
-def _too_many_values(table: Table, label: str, values: list[str], y: NDArray[Any]) -> TableError:
+def _too_many_values(table: Table, label: str, values: list[str], y: LabelArray) -> TableError:
     counts = {value: int(np.sum(y == value)) for value in values}
     rare = min(counts, key=lambda value: counts[value])
     shown = ", ".join(f"{value!r} ({counts[value]} rows)" for value in values[:6])
@@ -225,7 +201,7 @@ def _too_many_values(table: Table, label: str, values: list[str], y: NDArray[Any
     )
 
 
-def _total(question: Question, y: NDArray[Any], positive: str) -> int:
+def _total(question: Question, y: LabelArray, positive: str) -> int:
     """The positives among the rows without label."""
     unlabelled = int(np.sum(y == None))  # noqa: E711 (element by element)
     known = int(np.sum(y == positive))

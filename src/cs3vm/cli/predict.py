@@ -10,7 +10,7 @@ import typer
 
 from ..tables.files import check_outputs
 from . import options as opt
-from .common import tell
+from .common import check_packages, tell
 
 if TYPE_CHECKING:
     from ..tables.model_file import Model
@@ -37,10 +37,11 @@ def predict(
 
     The total is not used: it belongs to the rows that were fitted. Their labels are in people.labels.csv.
     """
+    check_packages()
     from ..tables.model_file import load_model
     from ..tables.reading import read_table, write_csv
-    from .fit import identifiers
-    from .several import class_counts, score_columns
+    from .outputs import identifiers, score_columns
+    from .words import class_counts
 
     fitted = load_model(model)
     out = out or table.with_name(f"{table.stem}.predictions.csv")
@@ -54,17 +55,17 @@ def predict(
     tell(rows.notes, quiet=quiet)
     columns = {"predicted": labels, **score_columns(fitted, scores)}
     write_csv({**identifiers(rows, id_, ("given", "on_plane", *columns)), **columns}, out)
-    counts = class_counts(labels, fitted.classes or (fitted.positive,))
+    counts = class_counts(labels, fitted.plane_classes)
     if as_json:
-        typer.echo(json.dumps(_summary(fitted, counts, len(rows), out), ensure_ascii=False))
+        typer.echo(json.dumps(_prediction_summary(fitted, counts, len(rows), out), ensure_ascii=False))
     elif not quiet:
         for name, count in counts.items():
             typer.echo(f"{count} of {len(rows)} rows are predicted to be {fitted.label}={name}")
         typer.echo(f"Written: {out}")
 
 
-def _summary(fitted: Model, counts: dict[str, int], n_rows: int, out: Path) -> dict[str, Any]:
-    if fitted.classes:
+def _prediction_summary(fitted: Model, counts: dict[str, int], n_rows: int, out: Path) -> dict[str, Any]:
+    if fitted.is_several:
         return {"rows": n_rows, "counts": counts, "file": str(out)}
     return {
         "rows": n_rows,

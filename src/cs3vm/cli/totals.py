@@ -5,11 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._typing import LabelArray
 from ..exceptions import TableError
 from ..tables.reading import MISSING, Table, read_table, suggestion
 
@@ -61,7 +60,7 @@ def _collect(pairs: Iterable[tuple[str, str]], place: str) -> dict[str, int]:
     return totals
 
 
-def check_totals(table: Table, label: str, y: NDArray[Any], totals: dict[str, int]) -> None:
+def check_totals(table: Table, label: str, y: LabelArray, totals: dict[str, int]) -> None:
     """Refuse totals that do not fit the rows without label, or leave out a class."""
     seen = sorted({value for value in y.tolist() if value is not None})
     if not seen:

@@ -20,11 +20,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ..exceptions import InvalidProblemError
 from .class_totals import largest_remainder
-
-IntArray = NDArray[np.int64]
 
 #: Up to this many rows the prices start at zero; above, at those of a sample of one row in SAMPLE_STEP.
 SAMPLE_FROM = 4096
@@ -148,7 +146,7 @@ class _Candidates:
     size: IntArray
     reach: FloatArray
     cost: FloatArray = field(repr=False)  #: class × class, that of the cheapest row
-    stale: NDArray[np.bool_] = field(repr=False)  #: classes whose costs must be read again
+    stale: BoolArray = field(repr=False)  #: classes whose costs must be read again
 
     @classmethod
     def of(cls, S: FloatArray) -> _Candidates:
@@ -182,7 +180,7 @@ class _Candidates:
         self.rows[pair, : len(order)] = members[order]
 
 
-def _central_prices(cost: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
+def _central_prices(cost: FloatArray, used: BoolArray) -> FloatArray:
     """Prices in the middle of those that prove the labels best, so that few rows are undecided.
 
     Prices are right if ``p_a - p_b`` is at most the cost of the cheapest move from a to b. The shortest

@@ -1,19 +1,17 @@
-"""Totals of several classes: read from a mapping, checked against the rows, and shares turned into totals."""
+"""Totals: read from a number or from a mapping of classes, checked against the rows, shares made totals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray, LabelArray
 from ..exceptions import InvalidProblemError
-from .labels import Labels, is_missing, kind, nothing_unlabelled_error
-
-IntArray = NDArray[np.int64]
+from .unlabelled import is_missing, kind
 
 
 class ClassTotals(NamedTuple):
@@ -22,20 +20,15 @@ class ClassTotals(NamedTuple):
     name: str  #: ``"n_positive"`` or ``"positive_rate"``
     values: dict[Any, float]
 
-    def of_positive(self, labels: Labels, weight: FloatArray) -> tuple[float | None, float | None]:
-        """The total or else the share of the positive one of two classes, for rows of these weights."""
-        check_names(self, np.unique(labels.decode(labels.signs[labels.signs != 0])))
-        label = labels.classes.tolist()[labels.positive]
+    def of_class(self, label: Any) -> tuple[float | None, float | None]:
+        """The total or else the share of one of two classes."""
         if label not in self.values:
             raise InvalidProblemError(
                 f"pos_label is {label!r}, which has no number in {self.name}: it knows "
                 f"{_shown(list(self.values))}"
             )
         value = self.values[label]
-        if self.name == "positive_rate":
-            return None, value
-        check_sum(np.array(list(self.values.values())), weight[(labels.signs == 0) & (weight > 0)])
-        return value, None
+        return (None, value) if self.name == "positive_rate" else (value, None)
 
     def part(self, share: float, weights: FloatArray) -> dict[Any, float]:
         """The totals of a share of the rows, which has these weights."""
@@ -45,7 +38,40 @@ class ClassTotals(NamedTuple):
         return dict(zip(self.values, quotas.tolist(), strict=True))
 
 
-def whole_totals(totals: ClassTotals | None, classes: NDArray[Any], weights: FloatArray) -> FloatArray:
+@dataclass(frozen=True)
+class KnownTotals:
+    """What is known about the unlabelled rows, as given: a total, a share, or one of them for each class."""
+
+    n_positive: Any = None
+    positive_rate: Any = None
+    by_class: ClassTotals | None = None
+
+    @classmethod
+    def of(cls, n_positive: Any, positive_rate: Any, mark: Any = None) -> KnownTotals:
+        """Read them; ``mark`` is the value that marks unlabelled rows, besides missing ones."""
+        return cls(n_positive, positive_rate, read_class_totals(n_positive, positive_rate, mark))
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is known."""
+        return self.n_positive is not None or self.positive_rate is not None
+
+    @property
+    def names(self) -> list[Any] | None:
+        """All classes, if each has a number."""
+        return None if self.by_class is None else list(self.by_class.values)
+
+    def of_positive(self, label: Any, weights: FloatArray) -> Any:
+        """τ of the positive one of two classes, for unlabelled rows of these weights."""
+        if self.by_class is None:
+            return read_total_or_share(self.n_positive, self.positive_rate, weights)
+        total, share = self.by_class.of_class(label)
+        if total is not None:
+            check_sum(np.array(list(self.by_class.values.values())), weights)
+        return read_total_or_share(total, share, weights)
+
+
+def whole_totals(totals: ClassTotals | None, classes: LabelArray, weights: FloatArray) -> FloatArray:
     """The totals of several classes for unlabelled rows of these weights; shares by largest remainder."""
     if totals is None:
         return np.zeros(len(classes))
@@ -99,7 +125,7 @@ def read_class_totals(n_positive: Any, positive_rate: Any, mark: Any = None) -> 
             )
         if label in values:
             raise InvalidProblemError(f"{name} has the class {label!r} twice: give one number per class")
-        values[label] = _number(name, label, value)
+        values[label] = _class_number(name, label, value)
     if len(values) < 2:
         raise InvalidProblemError(
             f"{name} has {len(values)} classes: give one number for each of at least two, "
@@ -114,7 +140,7 @@ def _is_mapping(value: Any) -> bool:
     return isinstance(value, Mapping) or (hasattr(value, "items") and hasattr(value, "index"))
 
 
-def _number(name: str, label: Any, value: Any) -> float:
+def _class_number(name: str, label: Any, value: Any) -> float:
     """A total or a share, checked for itself."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not np.isfinite(float(value)):
         raise InvalidProblemError(f"{name} of the class {label!r} must be a number, got {value!r}")
@@ -134,12 +160,8 @@ def _check_shares(values: dict[Any, float]) -> None:
 
 def check_sum(totals: FloatArray, weights: FloatArray) -> None:
     """Refuse totals that cannot be met: fractional, or with another sum than the unlabelled rows."""
-    if np.all(weights == 1.0) and np.any(totals != np.round(totals)):
-        broken = totals[totals != np.round(totals)][0]
-        raise InvalidProblemError(
-            f"n_positive has the total {broken:g}, but rows without weights can only add up to an integer: "
-            "round it"
-        )
+    if np.all(weights == 1.0):
+        _check_whole(totals)
     rows, difference = float(weights.sum()), float(totals.sum() - weights.sum())
     if abs(difference) > 1e-9 * max(1.0, rows):
         weighing = "" if np.all(weights == 1.0) else f" weighing {rows:.10g}"
@@ -151,7 +173,18 @@ def check_sum(totals: FloatArray, weights: FloatArray) -> None:
         )
 
 
-def check_names(totals: ClassTotals, seen: NDArray[Any], declared: NDArray[Any] | None = None) -> None:
+def _check_whole(totals: FloatArray) -> None:
+    """Refuse fractions of rows; numbers below 1 are probably shares."""
+    broken = totals[totals != np.round(totals)]
+    if len(broken):
+        advice = "for shares of the rows use positive_rate" if np.all(broken < 1) else "round it"
+        raise InvalidProblemError(
+            f"n_positive has the total {broken[0]:g}, but rows without weights can only add up to an "
+            f"integer: {advice}"
+        )
+
+
+def check_names(totals: ClassTotals, seen: LabelArray, declared: LabelArray | None = None) -> None:
     """Every label needs a total; a total without label is allowed, unless ``y`` says that it is no class."""
     names, labels = list(totals.values), seen.tolist()
     kinds, expected = {kind(name) for name in names}, kind(labels[0])
@@ -176,3 +209,51 @@ def check_names(totals: ClassTotals, seen: NDArray[Any], declared: NDArray[Any] 
 
 def _shown(values: list[Any]) -> str:
     return ", ".join(repr(value) for value in values[:5]) + (", ..." if len(values) > 5 else "")
+
+
+# -- one total -------------------------------------------------------------------------------------
+def read_total_or_share(n_positive: Any, positive_rate: Any, weights: FloatArray) -> Any:
+    """τ for unlabelled rows of these weights, from a total or a share; never guessed."""
+    if n_positive is not None and positive_rate is not None:
+        raise InvalidProblemError("give n_positive or positive_rate, not both")
+    if len(weights) == 0:
+        if positive_rate is None and (n_positive is None or n_positive == 0):
+            return 0
+        raise nothing_unlabelled_error("positive_rate" if n_positive is None else "n_positive")
+    if positive_rate is not None:
+        return total_from_rate(positive_rate, weights)
+    if n_positive is None:
+        raise InvalidProblemError(
+            f"{len(weights)} rows are unlabelled, but their total is missing: give n_positive, the known "
+            "number of positives among them, or positive_rate, their share; it is never guessed"
+        )
+    return n_positive
+
+
+def nothing_unlabelled_error(name: str) -> InvalidProblemError:
+    """The error for a total or share of no rows."""
+    return InvalidProblemError(
+        f"{name} is given, but no row is unlabelled: mark unlabelled rows with NaN or None, "
+        f"or name their mark with unlabeled=..., or leave {name} out"
+    )
+
+
+def total_from_rate(positive_rate: Any, weights: FloatArray) -> float:
+    """The share of the total weight: to the nearest integer where all weights are integers."""
+    if (
+        isinstance(positive_rate, bool)
+        or not isinstance(positive_rate, Real)
+        or not 0 <= float(positive_rate) <= 1
+    ):
+        raise InvalidProblemError(
+            f"positive_rate must be a number between 0 and 1, got {positive_rate!r}: "
+            "it is the share of positives among the unlabelled rows (for a total use n_positive)"
+        )
+    return nearest_total(float(positive_rate) * float(weights.sum()), weights)
+
+
+def nearest_total(total: float, weights: FloatArray) -> float:
+    """``total`` rounded half up where all weights are integers, unchanged otherwise."""
+    if np.all(weights == np.round(weights)):
+        return float(np.floor(total + 0.5))
+    return min(total, float(weights.sum()))

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray
+from .._typing import FloatArray, LabelArray
 from ..exceptions import CS3VMWarning, InvalidProblemError
 from ..model.norms import NORMS, Norm
-from ..model.result import Result
-from .class_totals import ClassTotals, read_class_totals, whole_totals
-from .codes import Codes, has_several_classes, read_codes
-from .fitting import check_labelled, check_proof, learn_scaling, make_problem, solve_problem
+from .class_totals import KnownTotals
+from .fit import Fit, Planes, score_rows
+from .fitting import make_fit
 from .kernel_map import EXACT_LIMIT, KernelFunction
-from .labels import Labels, as_vector, find_unlabeled, one_class_error, read_labels, read_total, read_weights
-from .rows import read_rows
-from .scaling import Scaling
-from .summary import Summary, dropped_features, dropped_note, summarize, warnings_about
-
-if TYPE_CHECKING:
-    from .several_classes import OneVsRest
+from .labels import read_labels
+from .parameters import Parameters
+from .rows import read_rows, read_weights
+from .summary import Summary, summarize
+from .unlabelled import as_vector, find_unlabeled
 
 
 class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -73,8 +70,10 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     gamma
         Of "rbf", "laplacian" and "poly": a positive number, ``"scale"`` (1 / (n_features · variance of the
         standardised rows)) or ``"auto"`` (1 / n_features).
-    degree, coef0
+    degree
         Of "poly": (gamma·x·y + coef0)^degree.
+    coef0
+        Of "poly", as above.
     n_components
         The most landmarks that represent the kernel. Default: as many as it takes to be exact, and 300 beyond
         ``exact_kernel_limit`` rows. Fewer than it takes make another kernel: the summary says so.
@@ -93,9 +92,11 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The class that the total counts; of two only.
     n_positive_
         The total that was used, in units of ``sample_weight``; with several classes, a dict of them.
-    coef_, intercept_
-        The hyperplane in the units of ``X``; shapes (1, n_features) and (1,), with several classes a row
-        for each. ``coef_`` is for the linear kernel only.
+    coef_
+        The normal of the hyperplane in the units of ``X``, (1, n_features), with several classes a row for
+        each; linear kernel only.
+    intercept_
+        The intercept of the hyperplane in the units of ``X``, (1,), with several classes one for each.
     dropped_features_
         Names, or numbers without names, of features with no weight (in any class); linear kernel only.
     kernel_map_
@@ -114,7 +115,12 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         highest score meets the totals; see :mod:`cs3vm.learn.assignment`.
     scaling_
         The map from the units of ``X`` to scaled ones.
-    n_features_in_, feature_names_in_
+    fit_
+        The :class:`cs3vm.learn.fit.Fit` that all of this is read from: planes, labels, simple rules beside
+        it, and what is to be said about it in words.
+    n_features_in_
+        As everywhere in scikit-learn.
+    feature_names_in_
         As everywhere in scikit-learn.
 
     Notes
@@ -227,118 +233,48 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             left out (and still get a label in ``transduction_``).
         """
         X = read_rows(self, X, reset=True)
-        totals = read_class_totals(n_positive, positive_rate, self.unlabeled)
-        names = None if totals is None else list(totals.values)
-        has_total = n_positive is not None or positive_rate is not None
-        for name in ("coef_", "dual_coef_", "dropped_features_", "pos_label_", "prices_"):
-            self.__dict__.pop(name, None)  # of an earlier fit of another kind
-        if has_several_classes(y, totals, unlabeled=self.unlabeled, has_total=has_total):
-            codes = read_codes(y, totals, unlabeled=self.unlabeled, pos_label=self.pos_label)
-            check_consistent_length(X, codes.codes)
-            messages = self._fit_several(X, codes, read_weights(sample_weight, len(X)), totals)
-        else:
-            labels = read_labels(
-                y, unlabeled=self.unlabeled, pos_label=self.pos_label, has_total=has_total, names=names
-            )
-            check_consistent_length(X, labels.signs)
-            weight = read_weights(sample_weight, len(X))
-            given = (n_positive, positive_rate) if totals is None else totals.of_positive(labels, weight)
-            messages = self._fit_two(X, labels, weight, *given)
-        for message in messages:
-            warnings.warn(message, CS3VMWarning, stacklevel=3)
+        known = KnownTotals.of(n_positive, positive_rate, self.unlabeled)
+        labels = read_labels(
+            y,
+            unlabeled=self.unlabeled,
+            pos_label=self.pos_label,
+            has_total=known.given,
+            totals=known.by_class,
+        )
+        check_consistent_length(X, labels.codes)
+        weight = read_weights(sample_weight, len(X))
+        features = getattr(self, "feature_names_in_", None)
+        self._keep(make_fit(Parameters.of(self), X, labels, weight, known, features))
+        for note in self.fit_.warnings:
+            warnings.warn(CS3VMWarning(note), stacklevel=3)
         return self
 
-    def _fit_two(
-        self, X: FloatArray, labels: Labels, weight: FloatArray, n_positive: Any, positive_rate: Any
-    ) -> list[str]:
-        """Fit one hyperplane; returns what to beware of."""
-        labelled, unlabelled = ((known & (weight > 0)) for known in (labels.signs != 0, labels.signs == 0))
-        check_labelled(labelled)
-        signs = labels.signs[labelled]
-        if not unlabelled.any() and len(set(signs.tolist())) == 1:
-            raise one_class_error(labels.decode(signs[:1])[0])
-        total = read_total(n_positive, positive_rate, weight[unlabelled])
-        self.scaling_ = learn_scaling(self, X, weight)
-        scaled = self.scaling_.transform(X)
-        problem, self.kernel_map_ = make_problem(self, scaled, labels.signs, weight, total)
-        self._keep_two(solve_problem(self, problem, self.kernel_map_, self.time_limit), labels, X, weight)
-        return warnings_about(self.result_, self.method)
-
-    def _keep_two(self, result: Result, labels: Labels, X: FloatArray, weight: FloatArray) -> None:
-        self.result_: Any = result
-        self.classes_ = labels.classes
-        self.pos_label_ = labels.classes[labels.positive]
-        self.n_positive_: Any = result.problem.n_positive
-        direction = 1.0 if labels.positive == 1 else -1.0  # scikit-learn: positive means classes_[1]
-        self._keep_planes([direction * np.asarray(result.coef)], [direction * result.intercept])
-        signs = labels.signs.copy()
-        left_out, unlabelled = (signs == 0) & (weight == 0), (signs == 0) & (weight > 0)
-        signs[left_out] = self._signs(X[left_out])
-        signs[unlabelled] = np.where(np.asarray(result.z) > 0, 1, -1)
-        self.transduction_ = labels.decode(signs)
-
-    def _fit_several(
-        self, X: FloatArray, labels: Codes, weight: FloatArray, totals: ClassTotals | None
-    ) -> list[str]:
-        """Fit one hyperplane per class and meet all totals; returns what to beware of."""
-        from .several_classes import one_vs_rest  # loads numba
-
-        labelled, unlabelled = ((known & (weight > 0)) for known in (labels.codes >= 0, labels.codes < 0))
-        check_labelled(labelled)
-        check_proof(self)
-        wanted = whole_totals(totals, labels.classes, weight[unlabelled])
-        self.scaling_ = learn_scaling(self, X, weight)
-        signs = np.where(labels.codes < 0, 0, -1).astype(np.int8)
-        problem, self.kernel_map_ = make_problem(self, self.scaling_.transform(X), signs, weight, wanted[0])
-        fit = one_vs_rest(
-            problem,
-            labels.classes,
-            labels.codes[labelled],
-            wanted,
-            lambda one, seconds: solve_problem(self, one, self.kernel_map_, seconds),
-            self.time_limit,
-        )
-        self._keep_several(fit, labels, X, weight)
-        return fit.warnings(self.method)
-
-    def _keep_several(self, fit: OneVsRest, labels: Codes, X: FloatArray, weight: FloatArray) -> None:
-        self.classes_ = labels.classes
-        names = labels.classes.tolist()
-        self.result_ = dict(zip(names, fit.results, strict=True))
-        self.n_positive_ = dict(zip(names, fit.totals.tolist(), strict=True))
-        self.prices_ = fit.assignment.prices
-        self._keep_planes(fit.coef, fit.intercept)
-        codes = labels.codes.copy()
-        left_out, unlabelled = (codes < 0) & (weight == 0), (codes < 0) & (weight > 0)
-        codes[left_out] = self._values(X[left_out]).argmax(axis=1)
-        codes[unlabelled] = fit.assignment.labels
-        self.transduction_ = labels.decode(codes)
-
-    def _keep_planes(self, planes: Iterable[FloatArray], intercepts: Iterable[float]) -> None:
-        """Keep hyperplanes of the problem in the units of X, or by landmarks of the kernel."""
-        if self.kernel_map_ is None:
-            self.dropped_features_ = dropped_features(self, planes)
-            assert isinstance(self.scaling_, Scaling)  # ranks are for kernels
-            pairs = [self.scaling_.to_original(w, b) for w, b in zip(planes, intercepts, strict=True)]
-            self.coef_ = np.array([w for w, _ in pairs])
-            self.intercept_ = np.array([b for _, b in pairs])
+    def _keep(self, fit: Fit) -> None:
+        """Keep a fit, and what scikit-learn and others look for under the usual names."""
+        for name in ("coef_", "dual_coef_", "dropped_features_", "pos_label_", "prices_"):
+            self.__dict__.pop(name, None)  # of an earlier fit of another kind
+        self.fit_, self.classes_ = fit, fit.classes
+        self.scaling_, self.kernel_map_ = fit.scaling, fit.kernel_map
+        self.transduction_ = fit.labels.decode(fit.codes)
+        self.result_: Any = fit.results[0]
+        self.n_positive_: Any = fit.problem.n_positive
+        sign = -1.0 if fit.labels.positive == 0 else 1.0  # scikit-learn: a positive value means classes_[1]
+        coef, self.intercept_ = (sign * part for part in fit.planes)
+        if fit.assignment is not None:
+            self.result_ = dict(zip(fit.plane_labels, fit.results, strict=True))
+            self.n_positive_ = dict(zip(fit.plane_labels, map(round, fit.totals.tolist()), strict=True))
+            self.prices_ = fit.assignment.prices
         else:
-            self.dual_coef_ = np.array([self.kernel_map_.to_landmarks(w) for w in planes])
-            self.intercept_ = np.array(list(intercepts))
-
-    def _signs(self, X: FloatArray) -> NDArray[np.int8]:
-        """The side of each row, +1 for positive; rows on the plane are positive."""
-        values = self._values(X)[:, 0]
-        if self.pos_label_ != self.classes_[1]:
-            values = -values
-        return np.where(values >= 0, 1, -1).astype(np.int8)
+            self.pos_label_ = fit.classes[fit.labels.positive]
+        if fit.kernel_map is None:
+            self.coef_, self.dropped_features_ = coef, fit.dropped_names()
+        else:
+            self.dual_coef_ = coef
 
     def _values(self, X: FloatArray) -> FloatArray:
-        """The score of each row for each hyperplane."""
-        if self.kernel_map_ is None:
-            return np.asarray(X @ self.coef_.T + self.intercept_)
-        scaled = self.scaling_.transform(X)
-        return np.asarray(self.kernel_map_.scores(scaled, self.dual_coef_.T) + self.intercept_)
+        """The score of each row for each plane; it follows a change of the attributes."""
+        planes = Planes(self.coef_ if self.kernel_map_ is None else self.dual_coef_, self.intercept_)
+        return score_rows(X, planes, self.scaling_, self.kernel_map_)
 
     def decision_function(self, X: Any) -> FloatArray:
         """``coef_ · x + intercept_`` of each row, or its kernel form; above 0 means ``classes_[1]``.
@@ -349,15 +285,15 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         values = self._values(read_rows(self, X, reset=False))
         return values if len(self.classes_) > 2 else values[:, 0]
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> LabelArray:
         """The class of each row; of two, one on the hyperplane is positive (``pos_label_``)."""
         check_is_fitted(self)
         rows = read_rows(self, X, reset=False)
+        values = self._values(rows)
         if len(self.classes_) > 2:
-            return np.asarray(self.classes_[self._values(rows).argmax(axis=1)])
-        signs = self._signs(rows)
-        positive = int(self.pos_label_ == self.classes_[1])
-        return Labels(self.classes_, positive, signs).decode(signs)
+            return np.asarray(self.classes_[values.argmax(axis=1)])
+        greater = values[:, 0] >= 0 if self.pos_label_ == self.classes_[1] else values[:, 0] > 0
+        return np.asarray(self.classes_[greater.astype(np.intp)])
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy on labelled rows."""
@@ -374,16 +310,11 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def summary(self) -> Summary:
         """The plain SVM, the top-τ rule and this fit side by side, and what to beware of.
 
-        With several classes, one row per class. Print it for a table. The baselines are solved by it.
+        With several classes, one row per class. Print it for a table. The baselines are solved when they are
+        first asked for.
         """
         check_is_fitted(self)
-        if len(self.classes_) > 2:
-            from .several_classes import OneVsRest, summarize_classes
-
-            summary = summarize_classes(OneVsRest(self.classes_, tuple(self.result_.values())), self.method)
-        else:
-            summary = summarize(self.result_, self.method)
-        return summary.with_notes(dropped_note(self))
+        return summarize(self.fit_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

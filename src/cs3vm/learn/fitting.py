@@ -1,101 +1,156 @@
-"""From rows and labels to a solved problem, as the parameters of a classifier say."""
+"""From rows and labels to a fit, as the parameters of a classifier say."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from .._typing import FloatArray
-from ..exceptions import CS3VMError, InvalidProblemError
+from .._typing import FloatArray, LabelArray, RowArray
+from ..exceptions import CS3VMError, InvalidProblemError, Note
 from ..methods import get_method
 from ..methods.front_door import solve
 from ..model.problem import Problem
 from ..model.result import Result
+from .class_totals import KnownTotals, whole_totals
+from .fit import Fit
 from .kernel_map import KernelMap, fit_kernel_map, make_kernel
+from .labels import Labels, one_class_error
+from .parameters import Parameters
+from .planes import solve_planes
 from .rows import check_square
 from .scaling import RankScaling, Scaling, make_scaling
 
 
-def learn_scaling(clf: Any, X: FloatArray, weight: FloatArray) -> Scaling | RankScaling:
-    """The scaling of the rows that count; a kernel matrix has none."""
-    if clf.standardize == "rank" and clf.kernel == "linear":
-        raise InvalidProblemError(
-            "standardize='rank' needs a kernel, because a plane of ranks is no plane in the units of X: "
-            "set kernel='laplacian' or 'rbf', or standardize='zscore'"
-        )
-    precomputed = clf.kernel == "precomputed"
-    if precomputed:
-        check_square(X)
-    used = weight > 0
-    return make_scaling(None if precomputed else clf.standardize, X[used], weight[used])
+def make_fit(
+    parameters: Parameters,
+    X: FloatArray,
+    labels: Labels,
+    weight: FloatArray,
+    known: KnownTotals,
+    features: LabelArray | None = None,
+) -> Fit:
+    """Solve the problem of each plane.
+
+    Parameters
+    ----------
+    parameters
+        How to do it.
+    X
+        All rows, in the units of the user.
+    labels
+        The classes, and the class of each row.
+    weight
+        One per row; rows of weight 0 are left out.
+    known
+        The totals or shares of the unlabelled rows.
+    features
+        The names of the columns of X, if they have any.
+    """
+    counts, is_labelled = weight > 0, labels.codes >= 0
+    labelled, unlabelled = np.flatnonzero(is_labelled & counts), np.flatnonzero(~is_labelled & counts)
+    _check_labelled(labels, labelled, unlabelled)
+    if labels.is_several:
+        _check_proof(parameters)
+    totals = _totals(labels, known, weight[unlabelled])
+    scaling = _learn_scaling(parameters, X, weight)
+    _check_norm(parameters)
+    rows, others, kernel_map = _features(parameters, scaling.transform(X), labelled, unlabelled, weight)
+    targets = labels.targets(labelled)
+    problem = Problem(
+        rows,
+        targets[0],
+        others,
+        totals[0],
+        weights=weight[unlabelled],
+        C=parameters.C * weight[labelled],
+        count_penalty=parameters.count_penalty,
+        side_margin=parameters.side_margin,
+        norm=parameters.norm,
+    )
+    how = partial(_solve_plane, parameters, kernel_map)
+    results = solve_planes(problem, targets, totals, how, parameters.time_limit)
+    left_out = X[~is_labelled & ~counts]
+    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, left_out)
 
 
-def check_labelled(labelled: NDArray[np.bool_]) -> None:
-    """Refuse to learn from weights alone."""
-    if not labelled.any():
+# -- before the search -------------------------------------------------------------------------------
+def _check_labelled(labels: Labels, labelled: RowArray, unlabelled: RowArray) -> None:
+    """Refuse to learn from weights alone, or to separate one class from nothing."""
+    if len(labelled) == 0:
         raise InvalidProblemError(
             "no labelled row has a positive sample weight: rows of both classes, or at least of one, "
             "are needed"
         )
+    seen = np.unique(labels.codes[labelled])
+    if not labels.is_several and len(unlabelled) == 0 and len(seen) == 1:
+        raise one_class_error(labels.decode(seen)[0])
 
 
-def check_proof(clf: Any) -> None:
+def _check_proof(parameters: Parameters) -> None:
     """Refuse to write the proofs of several classes over each other."""
-    if (clf.options or {}).get("proof") is not None:
+    if (parameters.options or {}).get("proof") is not None:
         raise InvalidProblemError(
             "options has 'proof', but with several classes there is one problem per class, and each would "
             "overwrite the file: solve result_[label].problem with cs3vm.solve(..., proof=...) for each class"
         )
 
 
-def make_problem(
-    clf: Any, X: FloatArray, signs: NDArray[np.int8], weight: FloatArray, total: Any
-) -> tuple[Problem, KernelMap | None]:
-    """The problem over scaled rows with these signs (0: unlabelled), and the map of its kernel."""
-    _check_norm(clf)
-    labelled, unlabelled = (np.flatnonzero(rows & (weight > 0)) for rows in (signs != 0, signs == 0))
-    rows, others, kernel_map = _features(clf, X, labelled, unlabelled, weight)
-    problem = Problem(
-        rows,
-        signs[labelled].astype(float),
-        others,
-        total,
-        weights=weight[unlabelled],
-        C=clf.C * weight[labelled],
-        count_penalty=clf.count_penalty,
-        side_margin=(clf.options or {}).get("side_margin", 0.0),
-        norm=clf.norm,
-    )
-    return problem, kernel_map
+def _totals(labels: Labels, known: KnownTotals, weights: FloatArray) -> list[float]:
+    """The total of each plane's class among unlabelled rows of these weights."""
+    if labels.positive is None:
+        return list(whole_totals(known.by_class, labels.classes, weights))
+    return [known.of_positive(labels.classes.tolist()[labels.positive], weights)]
 
 
-def _check_norm(clf: Any) -> None:
-    if clf.norm != "l2" and clf.kernel != "linear":
+def _learn_scaling(parameters: Parameters, X: FloatArray, weight: FloatArray) -> Scaling | RankScaling:
+    """The scaling of the rows that count; a kernel matrix has none."""
+    if parameters.standardize == "rank" and parameters.kernel == "linear":
+        why = "needs a kernel, because a plane of ranks is no plane in the units of"
         raise InvalidProblemError(
-            f"norm={clf.norm!r} is about the weights of features, which kernel={clf.kernel!r} does not have: "
-            "use norm='l2' or kernel='linear'"
+            Note(
+                f"standardize='rank' {why} X: set kernel='laplacian' or 'rbf', or standardize='zscore'",
+                f"--standardize rank {why} the table: say --kernel laplacian or rbf, or --standardize zscore",
+            )
+        )
+    precomputed = parameters.kernel == "precomputed"
+    if precomputed:
+        check_square(X)
+    used = weight > 0
+    return make_scaling(None if precomputed else parameters.standardize, X[used], weight[used])
+
+
+def _check_norm(parameters: Parameters) -> None:
+    norm, kernel = parameters.norm, parameters.kernel
+    if norm != "l2" and kernel != "linear":
+        raise InvalidProblemError(
+            Note(
+                f"norm={norm!r} is about the weights of features, which kernel={kernel!r} does not have: "
+                "use norm='l2' or kernel='linear'",
+                f"--norm {norm} is about the weights of features, which --kernel {kernel} does not have: "
+                "use --norm l2 or --kernel linear",
+            )
         )
 
 
 def _features(
-    clf: Any, X: FloatArray, labelled: NDArray[np.intp], unlabelled: NDArray[np.intp], weight: FloatArray
+    parameters: Parameters, X: FloatArray, labelled: RowArray, unlabelled: RowArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray, KernelMap | None]:
-    """The rows as the problem sees them: as they are, or mapped by the kernel."""
-    if clf.kernel == "linear":
+    """The scaled rows as the problem sees them: as they are, or mapped by the kernel."""
+    if parameters.kernel == "linear":
         return X[labelled], X[unlabelled], None
     rows = np.append(labelled, unlabelled)
-    kernel = make_kernel(clf.kernel, clf.gamma, clf.degree, clf.coef0, X[rows], weight[rows])
+    kernel = make_kernel(
+        parameters.kernel, parameters.gamma, parameters.degree, parameters.coef0, X[rows], weight[rows]
+    )
     kernel_map, features = fit_kernel_map(
         kernel,
         X,
         rows,
-        n_components=clf.n_components,
-        exact_limit=clf.exact_kernel_limit,
-        random_state=_seed(clf),
+        n_components=parameters.n_components,
+        exact_limit=parameters.exact_kernel_limit,
+        random_state=parameters.seed,
     )
     if kernel_map.rank == 0:
         raise InvalidProblemError(
@@ -106,38 +161,36 @@ def _features(
     return features[: len(labelled)], features[len(labelled) :], kernel_map
 
 
-def _seed(clf: Any) -> int:
-    if isinstance(clf.random_state, int | np.integer):
-        return int(clf.random_state)
-    return int(check_random_state(clf.random_state).randint(2**31 - 1))
-
-
-def solve_problem(clf: Any, problem: Problem, kernel_map: KernelMap | None, seconds: float) -> Result:
-    """An answer by the method and the solver of the classifier; an error if there is none."""
-    method, options = clf.method, _further_options(clf)
+# -- the search --------------------------------------------------------------------------------------
+def _solve_plane(
+    parameters: Parameters, kernel_map: KernelMap | None, problem: Problem, seconds: float
+) -> Result:
+    """An answer by the method and the solver of the parameters; an error if there is none."""
+    method, options = parameters.method, parameters.further_options()
     if problem.m == 0:  # every method is the SVM, with nothing to set
         get_method(method)
         method, options = "svm", {}
     if kernel_map is not None and "proof" in options:
         options["proof_note"] = str(kernel_map)  # an approximated kernel is another one
-    result = solve(problem, method, solver=clf.solver, time_limit=seconds, random_state=_seed(clf), **options)
+    result = solve(
+        problem,
+        method,
+        solver=parameters.solver,
+        time_limit=seconds,
+        random_state=parameters.seed,
+        **options,
+    )
     if not result.found:
-        raise CS3VMError(
-            f"no hyperplane was found ({result.status.value}): raise time_limit (now {clf.time_limit} s)"
-            + (" or lower side_margin" if problem.side_margin > 0 else "")
-        )
+        raise CS3VMError(_not_found(result, parameters.time_limit))
     if kernel_map is None:
         return result
     return replace(result, extras={**result.extras, "kernel": kernel_map.describe()})
 
 
-def _further_options(clf: Any) -> dict[str, Any]:
-    """Options of the method and the solver, which must not repeat the estimator's own parameters."""
-    options = dict(clf.options or {})
-    options.pop("side_margin", None)
-    repeated = sorted(set(options) & set(clf.get_params(deep=False)))
-    if repeated:
-        raise InvalidProblemError(
-            f"options has {', '.join(map(repr, repeated))}: set it as a parameter of the estimator"
-        )
-    return options
+def _not_found(result: Result, time_limit: float) -> Note:
+    start = f"no hyperplane was found ({result.status.value}): raise "
+    margin = result.problem.side_margin > 0
+    return Note(
+        f"{start}time_limit (now {time_limit} s)" + (" or lower side_margin" if margin else ""),
+        f"{start}--time-limit (now {time_limit:g} s)" + (" or lower --side-margin" if margin else ""),
+    )

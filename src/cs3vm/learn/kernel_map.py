@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import cdist
 
-from .._typing import FloatArray
+from .._typing import FloatArray, RowArray
 from ..exceptions import InvalidProblemError
 
 KernelFunction = Callable[[FloatArray, FloatArray], ArrayLike]
@@ -120,7 +120,7 @@ class KernelMap:
 
     kernel: Kernel
     landmarks: FloatArray
-    indices: NDArray[np.intp]
+    indices: RowArray
     factor: FloatArray
     exact: bool
     tolerance: float = TOLERANCE
@@ -193,7 +193,7 @@ def make_kernel(
 def fit_kernel_map(
     kernel: Kernel,
     X: FloatArray,
-    rows: NDArray[np.intp],
+    rows: RowArray,
     *,
     n_components: int | None = None,
     exact_limit: int = EXACT_LIMIT,
@@ -231,7 +231,7 @@ def fit_kernel_map(
     return _nystroem_map(source, source.choose(wanted, np.random.default_rng(random_state)))
 
 
-def pivoted_cholesky(K: FloatArray, names: NDArray[np.intp]) -> tuple[NDArray[np.intp], FloatArray]:
+def pivoted_cholesky(K: FloatArray, names: RowArray) -> tuple[RowArray, FloatArray]:
     """The order of the pivots and the factor F with ``K = F·Fᵀ``, rows in the order of K, at full rank.
 
     K is scaled to a unit diagonal first, so that the tolerance holds for each row by its own measure.
@@ -271,7 +271,7 @@ class _Source:
 
     kernel: Kernel
     X: FloatArray
-    rows: NDArray[np.intp]
+    rows: RowArray
 
     def values(self, i: Any, j: Any) -> FloatArray:
         """The kernel of the i-th with the j-th of the rows."""
@@ -284,7 +284,7 @@ class _Source:
             return np.asarray(self.X[self.rows[i], self.rows[i]])
         return self.kernel.diagonal(self.X[self.rows[i]])
 
-    def matrix(self, i: NDArray[np.intp]) -> FloatArray:
+    def matrix(self, i: RowArray) -> FloatArray:
         """The symmetric kernel matrix of these rows."""
         K = self.values(i, i)
         difference = np.abs(K - K.T)
@@ -298,11 +298,11 @@ class _Source:
             )
         return 0.5 * (K + K.T)
 
-    def landmarks(self, i: NDArray[np.intp]) -> FloatArray:
+    def landmarks(self, i: RowArray) -> FloatArray:
         chosen = self.rows[i]
         return np.empty((len(i), 0)) if self.kernel.name == "precomputed" else self.X[chosen]
 
-    def choose(self, number: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def choose(self, number: int, rng: np.random.Generator) -> RowArray:
         """Landmarks by randomly pivoted Cholesky on a random sample.
 
         Each is drawn in proportion to what the earlier ones leave of the rows' ``k(x, x)``. (Measured on five
@@ -328,7 +328,7 @@ class _Source:
         return sample[chosen]
 
 
-def _exact_map(source: _Source, order: NDArray[np.intp], factor: FloatArray) -> tuple[KernelMap, FloatArray]:
+def _exact_map(source: _Source, order: RowArray, factor: FloatArray) -> tuple[KernelMap, FloatArray]:
     triangle = np.tril(factor[order])
     residual, _ = _residuals(source, slice(None), factor)
     made = KernelMap(
@@ -337,7 +337,7 @@ def _exact_map(source: _Source, order: NDArray[np.intp], factor: FloatArray) -> 
     return made, factor
 
 
-def _nystroem_map(source: _Source, chosen: NDArray[np.intp]) -> tuple[KernelMap, FloatArray]:
+def _nystroem_map(source: _Source, chosen: RowArray) -> tuple[KernelMap, FloatArray]:
     order, factor = pivoted_cholesky(source.matrix(chosen), source.rows[chosen])
     chosen, triangle = chosen[order], np.tril(factor[order])
     n = len(source.rows)

@@ -1,18 +1,21 @@
-"""Reading rows for the classifier: dense numbers, with errors that name the place."""
+"""Reading rows and their weights for the classifier, with errors that name the place."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .._typing import FloatArray
 from ..exceptions import InvalidProblemError
 
 
-def read_rows(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
+def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool) -> FloatArray:
     """X as finite numbers; ``reset`` when it is fitted to, so that its features are remembered."""
     try:
         rows = validate_data(
@@ -36,6 +39,27 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
             f"column {column}{name}. Impute them or drop the rows; only y may have missing values"
         )
     return np.asarray(X)
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+    """One non-negative weight per row, not all zero."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n_rows, float(sample_weight))
+    weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weight.shape != (n_rows,):
+        raise InvalidProblemError(
+            f"sample_weight must have one value per row: got shape {weight.shape} for {n_rows} rows"
+        )
+    if (weight < 0).any():
+        row = int(np.argmax(weight < 0))
+        raise InvalidProblemError(
+            f"sample_weight must not be negative; row {row} has {weight[row]}. Use 0 to leave a row out"
+        )
+    if not weight.any():
+        raise InvalidProblemError("all sample weights are zero: no row is left to learn from")
+    return np.array(weight)
 
 
 def check_square(X: FloatArray) -> None:

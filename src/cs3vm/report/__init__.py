@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol
 
 from ..exceptions import InvalidProblemError, MissingPackageError
+from ..learn.fit import Fit
 from .content import Names, content
-from .several import content_of_classes
+from .words import plain
 
 #: What a report needs besides the package itself.
 PACKAGES = ("jinja2", "matplotlib")
 
 
+class HasFit(Protocol):
+    """A fitted classifier."""
+
+    fit_: Fit
+
+
 def make_report(
-    clf: Any,
+    clf: HasFit,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     feature_names: Sequence[str],
     label_name: str,
@@ -27,6 +34,8 @@ def make_report(
     source: str,
     command: str,
     warnings: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    for_command_line: bool = False,
 ) -> str:
     """Write a self-contained HTML page about a fitted classifier.
 
@@ -37,36 +46,52 @@ def make_report(
     ----------
     clf
         A fitted :class:`cs3vm.CS3VMClassifier`.
-    X, y
-        The numeric rows and the labels that it was fitted to.
+    X
+        The numeric rows that it was fitted to.
+    y
+        Not needed: the fit knows its labels.
     feature_names
         One name per column of ``X``.
-    label_name, positive_name, negative_name
-        What the label and its two classes are called; several classes have the names in ``clf.classes_``.
+    label_name
+        What the label is called.
+    positive_name
+        What the positive one of two classes is called. Default: its name in ``clf.classes_``, as for several.
+    negative_name
+        What the other one is called.
     source
         Where the data come from, such as the name of a file.
     command
         How to get the same report again.
     warnings
         Further warnings for the reader, besides those that the fit itself gives reason for.
+    settings
+        How the fit was made. Default: the parameters of the classifier.
+    for_command_line
+        Whether advice is given in the words of the command line instead of Python.
     """
     _check_packages()
-    if len(feature_names) != clf.n_features_in_:
+    fit = clf.fit_
+    if len(feature_names) != fit.n_features:
         raise InvalidProblemError(
             f"feature_names has {len(feature_names)} names, but the classifier was fitted to "
-            f"{clf.n_features_in_} features: give one name per feature"
+            f"{fit.n_features} features: give one name per feature"
         )
     names = Names(
-        features=tuple(map(_text, feature_names)),
-        label=_text(label_name),
-        positive=_text(positive_name),
-        negative=_text(negative_name),
+        label=plain(label_name),
+        features=tuple(map(plain, feature_names)),
+        classes=_class_names(fit, str(positive_name), str(negative_name)),
     )
-    notes = [_text(w) for w in warnings]
-    several = len(clf.classes_) > 2
-    fields = content_of_classes(clf, y, names, notes) if several else content(clf, X, y, names, notes)
-    template = _template("several.html.jinja" if several else "report.html.jinja")
-    return str(template.render(fields, names=names, source=_text(source), command=_text(command)))
+    fields = content(fit, X, names, [plain(w) for w in warnings], settings, for_command_line)
+    return str(_template().render(fields, source=plain(source), command=plain(command)))
+
+
+def _class_names(fit: Fit, positive: str, negative: str) -> tuple[str, ...]:
+    """The names of the classes, in their order; of two those that were given."""
+    names = [plain(name) for name in fit.classes.tolist()]
+    if fit.labels.positive is not None:
+        own = fit.labels.positive
+        names[own], names[1 - own] = plain(positive) or names[own], plain(negative) or names[1 - own]
+    return tuple(names)
 
 
 def _check_packages() -> None:
@@ -78,18 +103,13 @@ def _check_packages() -> None:
         )
 
 
-def _text(value: Any) -> str:
-    """A string that any file can hold: bytes that were no text become question marks."""
-    return str(value).encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
-
-
-def _template(name: str) -> Any:
+def _template() -> Any:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    folder = files(__name__)
+    folder = files(__name__).joinpath("templates")
     environment.globals["style"] = Markup(folder.joinpath("style.css").read_text("utf-8"))
-    return environment.from_string(folder.joinpath(name).read_text("utf-8"))
+    return environment.from_string(folder.joinpath("report.html.jinja").read_text("utf-8"))

@@ -1,260 +1,261 @@
-"""What the report says: numbers and plain words, no markup."""
+"""What the report says, for two classes or several: numbers and plain words, no markup."""
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import FloatArray
-from ..learn.labels import as_vector, find_unlabeled
-from ..learn.summary import BASELINES, dropped_note, kernel_note, notes_on
-from ..methods.front_door import solve
+from .._typing import IntArray
+from ..exceptions import Note
+from ..learn.baselines import title_of
+from ..learn.fit import Fit
+from ..learn.summary import ClassRow, summarize
 from ..model.result import Result
-from ..model.status import Status
 from .figures import format_number
-from .svg import draw_figures
-
-MAX_SEPARATING = 5  # features named in the warning
-MAX_WEIGHTS = 200  # rows of the table of weights
-PACKAGES = ("cs3vm", "numpy", "scipy", "scikit-learn", "numba", "pyscipopt", "matplotlib")
+from .planes import shown_planes
+from .separating import separating
+from .words import miss, percent, sentence, versions, width
 
 
 class Names(NamedTuple):
     """What the user calls things."""
 
-    features: tuple[str, ...]
     label: str
-    positive: str
-    negative: str
+    features: tuple[str, ...]
+    classes: tuple[str, ...]  #: in the order of those of the fit
+
+
+class Card(NamedTuple):
+    """One of the key figures at the top."""
+
+    title: str
+    number: str
+    text: str
+    tone: str = ""  #: "hit" if it is the known total, "off" if it should be
 
 
 @dataclass(frozen=True)
-class Row:
-    """One method in the comparison."""
+class Bar:
+    """A count beside the known total."""
+
+    title: str
+    text: str
+    width: float  #: in per cent
+    total: float  #: where the known total is
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """One method in the comparison of two classes."""
 
     title: str
     own: bool
     count: str
     share: str
-    met: bool
     miss: str
     changed: str
     objective: str
     seconds: str
-    width: float  # of its bar, in per cent
 
 
-def content(clf: Any, X: Any, y: Any, names: Names, warnings: Sequence[str]) -> dict[str, Any]:
-    """Everything that the template shows, apart from the names."""
-    result: Result = clf.result_
-    problem = result.problem
-    method = clf.method if problem.m else "svm"
-    answers = {name: solve(problem, name) for name in BASELINES if problem.m and name != method}
-    answers[method] = result
-    naive = answers.get("svm", result)
-    signs, mapped = _signs(clf, y), clf.kernel_map_
-    notes = [*warnings, *notes_on(result, method), *dropped_note(clf, names.features)]
-    if clf.kernel != "precomputed":  # its columns are no features
-        notes += separating(_labelled_rows(X, signs), signs[signs != 0], names)
+def content(
+    fit: Fit,
+    X: Any,
+    names: Names,
+    warnings: Sequence[str],
+    settings: Mapping[str, Any] | None,
+    for_command_line: bool,
+) -> dict[str, Any]:
+    """Everything that the template shows."""
+    notes = [*warnings, *fit.notes(names.features)]
+    if fit.parameters.kernel != "precomputed" and not fit.is_several:  # its columns are no features
+        notes += separating(X, fit.labels.signs, names.features, _pair(fit, names.classes))
+    said = [n.for_command_line() if for_command_line and isinstance(n, Note) else n for n in notes]
     return {
-        "facts": facts(result, signs),
-        "rows": [_row(name, answer, naive, own=name == method) for name, answer in answers.items()],
-        "tau_width": _percent_of(problem.n_positive, problem.total_weight),
-        "moves": moves(result, naive),
-        "certificate": certificate(result, method),
-        "certified": [sentence(note) for note in kernel_note(result)],
-        "warnings": [sentence(note) for note in dict.fromkeys(notes)],
-        "figures": draw_figures(result, naive, names.features, (names.positive, names.negative)),
-        "weights": weight_rows(clf, names) if mapped is None else [],
-        "kernel": None if mapped is None else mapped.describe(),
-        "n_weights": problem.d,
-        "settings": {k: repr(v) for k, v in sorted(clf.get_params(deep=False).items())},
+        "names": names,
+        "several": fit.is_several,
+        "has_total": fit.problem.m > 0,
+        "positive": "" if fit.is_several else _pair(fit, names.classes)[0],
+        "negative": "" if fit.is_several else _pair(fit, names.classes)[1],
+        "facts": _sizes(fit),
+        "given": _given(fit, names.classes),
+        "cards": _cards(fit, names.classes) if fit.problem.m else [],
+        "warnings": [sentence(note) for note in dict.fromkeys(said)],
+        "certificate": fit.certificate,
+        "bars": _class_bars(fit, names.classes) if fit.is_several else _method_bars(fit),
+        "methods": [] if fit.is_several else _methods(fit),
+        "rows": _class_table(fit, names.classes) if fit.is_several else [],
+        "moves": _moves(fit),
+        "planes": shown_planes(fit, names.classes, names.features),
+        "kernel": None if fit.kernel_map is None else fit.kernel_map.describe(),
+        "n_weights": fit.n_features,
+        "settings": fit.parameters.shown() if settings is None else {k: repr(v) for k, v in settings.items()},
         "versions": versions(),
         "created": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "has_total": problem.m > 0,
-        "method": method,
+        "method": fit.method,
     }
 
 
-def _signs(clf: Any, y: Any) -> NDArray[np.int8]:
-    """+1 and -1 for labelled rows, 0 for the others."""
-    labels = as_vector(y)
-    has_total, names = clf.result_.problem.m > 0, clf.classes_.tolist()
-    missing = find_unlabeled(labels, unlabeled=clf.unlabeled, has_total=has_total, names=names)
-    signs = np.zeros(len(labels), dtype=np.int8)
-    signs[~missing] = np.where(labels[~missing] == clf.pos_label_, 1, -1)
-    return signs
+def _pair(fit: Fit, classes: Sequence[str]) -> tuple[str, str]:
+    """The names of the positive and of the negative one of two classes."""
+    own = int(fit.labels.positive or 0)
+    return classes[own], classes[1 - own]
 
 
-def _labelled_rows(X: Any, signs: NDArray[np.int8]) -> FloatArray:
-    rows = X.to_numpy() if hasattr(X, "to_numpy") else X
-    rows = rows[signs != 0]
-    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=float)
-
-
-def facts(result: Result, signs: NDArray[np.int8]) -> dict[str, str]:
+def _sizes(fit: Fit) -> dict[str, str]:
     """The sizes behind the question."""
-    problem = result.problem
+    codes, problem = fit.labels.codes, fit.problem
+    weighted = not np.all(problem.weights == 1.0)
     return {
-        "n": format_number(len(signs)),
-        "labelled": format_number(int(np.sum(signs != 0))),
-        "labelled_positive": format_number(int(np.sum(signs > 0))),
-        "labelled_negative": format_number(int(np.sum(signs < 0))),
-        "labelled_share": percent(int(np.sum(signs > 0)), int(np.sum(signs != 0))),
-        "unlabelled": format_number(int(np.sum(signs == 0))),
-        "weighted": "" if np.all(problem.weights == 1.0) else format_number(problem.total_weight),
+        "n": format_number(len(codes)),
+        "labelled": format_number(int(np.sum(codes >= 0))),
+        "unlabelled": format_number(int(np.sum(codes < 0))),
+        "weighted": format_number(problem.total_weight) if weighted else "",
         "tau": format_number(problem.n_positive),
         "tau_share": percent(problem.n_positive, problem.total_weight),
-        "d": format_number(problem.d),
-        "count": format_number(result.count) if problem.m else "0",
-        "on_plane": format_number(result.on_plane),
+        "k": format_number(len(fit.classes)),
     }
 
 
-def moves(result: Result, naive: Result) -> dict[str, str]:
-    """How many unlabelled rows left the side where the SVM has them."""
-    now, before = np.asarray(result.z) > 0, np.asarray(naive.z) > 0
-    up, down = int(np.sum(now & ~before)), int(np.sum(~now & before))
-    return {
-        "all": format_number(up + down),
-        "share": percent(up + down, len(now)),
-        "to_positive": format_number(up),
-        "to_negative": format_number(down),
-    }
-
-
-def certificate(result: Result, method: str) -> dict[str, str]:
-    """How good the answer is proven to be: a kind, a headline and a sentence or two."""
-    low, value = result.lower_bound, result.objective
-    above = 100 * (value - low) / low if low > 1e-12 * max(1.0, value) else np.inf
-    room = (
-        f"at most {above:.2g} % above the optimum"
-        if above < 100
-        else f"at most {value / low:.3g} times the optimum"
-        if np.isfinite(above)
-        else "any distance above the optimum"
+def _given(fit: Fit, classes: Sequence[str]) -> list[dict[str, str]]:
+    """How many labels each class has; of two the positive one comes first."""
+    codes = fit.labels.codes
+    order = (
+        range(len(classes)) if fit.labels.positive is None else [fit.labels.positive, 1 - fit.labels.positive]
     )
-    if result.is_optimal or (method == "svm" and result.problem.m == 0):
-        text = "No other hyperplane has a smaller objective, up to the relative gap that was asked for."
-        return {"kind": "good", "headline": "Proven optimal", "text": text}
-    if method in BASELINES:
-        text = (
-            "This method is a fixed rule. It does not search for the best hyperplane, so nothing is claimed."
-        )
-        return {"kind": "none", "headline": "No proof", "text": text}
-    if result.status is Status.FEASIBLE:
-        text = (
-            "This method searches for a good answer and does not try to prove it. From the bound that it "
-            f"knows ({low:.4g}), the objective ({value:.4g}) is {room}; a better answer may exist."
-        )
-        return {"kind": "none", "headline": "No proof", "text": text}
-    text = (
-        f"The search ended early ({result.status.value}). The objective found is {value:.4g}, and no answer "
-        f"can be below {low:.4g}. More time may improve the answer, the proof, or both."
-    )
-    kind = "part" if above < 100 else "none"
-    return {"kind": kind, "headline": room[0].upper() + room[1:], "text": text}
-
-
-def separating(X: FloatArray, signs: NDArray[np.int8], names: Names) -> list[str]:
-    """A warning about features that separate the labelled rows by themselves."""
-    positive, negative = X[signs > 0], X[signs < 0]
-    if not (len(positive) and len(negative)):
-        return []
-    above = positive.min(axis=0) > negative.max(axis=0)
-    below = positive.max(axis=0) < negative.min(axis=0)
-    found = np.flatnonzero(above | below)
-    if not len(found):
-        return []
-    said = [_separation(names, j, positive[:, j], negative[:, j]) for j in found[:MAX_SEPARATING]]
-    more = f" and {len(found) - len(said)} more" if len(found) > len(said) else ""
-    start = "one feature alone separates" if len(found) == 1 else f"{len(found)} features each separate"
+    counts = [int(np.sum(codes == c)) for c in order]
     return [
-        f"{start} the labelled rows: {', '.join(said)}{more}. With few labels this can be chance; it can "
-        "also be a feature that was recorded with the answer itself, or the way the sample was chosen. "
-        "Check before you trust its weight"
+        {"name": classes[c], "count": format_number(count), "share": percent(count, sum(counts))}
+        for c, count in zip(order, counts, strict=True)
     ]
 
 
-def _separation(names: Names, feature: int, positive: FloatArray, negative: FloatArray) -> str:
-    ranges = f"{names.positive}: {_range(positive)}; {names.negative}: {_range(negative)}"
-    return f"“{names.features[feature]}” ({ranges})"
+# -- beside the simple rules -------------------------------------------------------------------------
+def _cards(fit: Fit, classes: Sequence[str]) -> list[Card]:
+    """The key figures: the total, what the SVM says, what the answer says, what differs."""
+    changed, share = _moves(fit)["all"], f"{_moves(fit)['share']} of the unlabelled"
+    moved = Card("labels that differ from the SVM’s", changed, share)
+    if fit.is_several:
+        met, all_of = _met_totals(fit), f"of {len(classes)}"
+        tone = "hit" if met == len(classes) else "off"
+        return [
+            Card("known totals that plain SVMs meet", str(met), all_of, tone),
+            Card("known totals that the answer meets", str(len(classes)), all_of, "hit"),
+            moved,
+        ]
+    whole, total = fit.problem.total_weight, fit.problem.n_positive
+    known = Card(
+        f"known total of “{_pair(fit, classes)[0]}”",
+        format_number(total),
+        f"{percent(total, whole)} of the unlabelled",
+    )
+    cards = [known, _count_card("a plain SVM would say", fit.baselines["svm"][0])]
+    if fit.method != "svm":
+        cards += [_count_card(f"{title_of(fit.method)} says", fit.results[0]), moved]
+    return cards
 
 
-def weight_rows(clf: Any, names: Names) -> list[dict[str, str]]:
-    """The features by the size of their weight."""
-    w = np.asarray(clf.result_.coef)
-    original, _ = clf.scaling_.to_original(w, clf.result_.intercept)
+def _met_totals(fit: Fit) -> int:
+    return int(np.sum(_svm_counts(fit) == np.round(fit.totals)))
+
+
+def _svm_counts(fit: Fit) -> IntArray:
+    """How many unlabelled rows plain SVMs give to each class."""
+    return np.bincount(fit.svm_codes, minlength=len(fit.classes))
+
+
+def _count_card(title: str, result: Result) -> Card:
+    said = miss(result.count, result.problem.n_positive)
+    share = percent(result.count, result.problem.total_weight)
+    met = said == "met"
+    return Card(
+        title,
+        format_number(result.count),
+        f"{share}; {'the known total' if met else said}",
+        "hit" if met else "off",
+    )
+
+
+def _answers(fit: Fit) -> dict[str, Result]:
+    """The answers to the one problem of two classes, by method."""
+    return {name: results[0] for name, results in {**fit.baselines, fit.method: fit.results}.items()}
+
+
+def _method_bars(fit: Fit) -> list[Bar]:
+    whole, total = fit.problem.total_weight, fit.problem.n_positive
+    return [
+        Bar(
+            title_of(name),
+            f"{format_number(result.count)} ({percent(result.count, whole)})",
+            width(result.count, whole),
+            width(total, whole),
+            name == fit.method,
+        )
+        for name, result in _answers(fit).items()
+    ]
+
+
+def _class_bars(fit: Fit, classes: Sequence[str]) -> list[Bar]:
+    counts, whole = _svm_counts(fit).tolist(), fit.problem.m
+    return [
+        Bar(
+            f"“{name}”",
+            f"{format_number(count)} of {format_number(total)}: {miss(count, total)}",
+            width(count, whole),
+            width(total, whole),
+        )
+        for name, count, total in zip(classes, counts, fit.totals.tolist(), strict=True)
+    ]
+
+
+def _methods(fit: Fit) -> list[MethodRow]:
+    naive = fit.baselines["svm"][0]
+    rows = []
+    for name, result in _answers(fit).items():
+        changed = int(np.sum(np.asarray(result.z) != np.asarray(naive.z)))
+        rows.append(
+            MethodRow(
+                title=title_of(name),
+                own=name == fit.method,
+                count=format_number(result.count),
+                share=percent(result.count, result.problem.total_weight),
+                miss=miss(result.count, result.problem.n_positive),
+                changed="–" if result is naive else format_number(changed),
+                objective=f"{result.objective:.5g}",
+                seconds=f"{result.seconds:.2f}",
+            )
+        )
+    return rows
+
+
+def _class_table(fit: Fit, classes: Sequence[str]) -> list[dict[str, str]]:
+    """The classes of several with what is known and proven about each."""
+    rows = [row for row in summarize(fit).rows if isinstance(row, ClassRow)]
     return [
         {
-            "name": names.features[j],
-            "scaled": signed(w[j]),
-            "original": signed(original[j]),
-            "side": "" if w[j] == 0 else names.positive if w[j] > 0 else names.negative,
-            "kind": "pos" if w[j] > 0 else "neg",
+            **row.cells(),
+            "class": name,
+            "total": format_number(row.total),
+            "share": percent(row.total, fit.problem.m),
         }
-        for j in np.argsort(-np.abs(w), kind="stable")[:MAX_WEIGHTS]
+        for name, row in zip(classes, rows, strict=True)
     ]
 
 
-def versions() -> dict[str, str]:
-    """Versions of what was used."""
-    found = {"Python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def percent(part: float, whole: float) -> str:
-    """A share in words."""
-    return f"{100 * part / whole:.1f}\N{NO-BREAK SPACE}%" if whole else "–"
-
-
-def _row(name: str, answer: Result, naive: Result, *, own: bool) -> Row:
-    problem = answer.problem
-    miss = answer.count - problem.n_positive
-    changed = int(np.sum(np.asarray(answer.z) != np.asarray(naive.z)))
-    return Row(
-        title=BASELINES.get(name, f"CS³VM ({name})"),
-        own=own,
-        count=format_number(answer.count),
-        share=percent(answer.count, problem.total_weight),
-        met=abs(miss) < 1e-9,
-        miss=f"{format_number(abs(miss))} too {'many' if miss > 0 else 'few'}"
-        if abs(miss) >= 1e-9
-        else "met",
-        changed="–" if answer is naive else format_number(changed),
-        objective=f"{answer.objective:.5g}",
-        seconds=f"{answer.seconds:.2f}",
-        width=_percent_of(answer.count, problem.total_weight),
-    )
-
-
-def _percent_of(part: float, whole: float) -> float:
-    return round(100 * part / whole, 2) if whole else 0.0
-
-
-def signed(value: float) -> str:
-    """A weight with its sign."""
-    return f"{value:+.3g}".replace("-", "\N{MINUS SIGN}")
-
-
-def _range(values: FloatArray) -> str:
-    low, high = float(values.min()), float(values.max())
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
-
-
-def sentence(note: str) -> str:
-    """A note with a capital and a full stop."""
-    note = note.strip()
-    return note[:1].upper() + note[1:] + ("" if note.endswith((".", "!", "?")) else ".")
+def _moves(fit: Fit) -> dict[str, Any]:
+    """How many unlabelled rows left the class where the SVM has them, and for which."""
+    table = fit.moves
+    changed = int(table.sum() - np.trace(table))
+    own = int(fit.labels.positive or 0)
+    return {
+        "all": format_number(changed),
+        "share": percent(changed, int(table.sum())),
+        "table": [[format_number(int(count)) for count in row] for row in table],
+        "to_positive": format_number(int(table[1 - own, own])),
+        "to_negative": format_number(int(table[own, 1 - own])),
+    }

@@ -6,13 +6,12 @@ Names of features and classes are shown as they are: a dollar sign starts no for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray, LabelArray, RowArray, SignArray
 from ..methods.front_door import solve
 from ..model.problem import Problem
 from ..model.result import Result
@@ -28,9 +27,19 @@ MAX_NAME = 32  # characters of a feature's name
 MAX_CLASS = 14  # characters of a class's name, which a legend has several times
 
 
+class FittedClassifier(Protocol):
+    """A classifier of two classes that was fitted; it may also have ``feature_names_in_``."""
+
+    result_: Result
+
+
 # -- what a result says ------------------------------------------------------------------------------
 def score_histogram(
-    result: Result, ax: Any = None, *, names: tuple[str, str] = ("positive", "negative")
+    result: Result,
+    ax: Any = None,
+    *,
+    names: tuple[str, str] = ("positive", "negative"),
+    sides: SignArray | None = None,
 ) -> Any:
     """How far the unlabelled rows lie from the hyperplane, by side, and where the labelled rows lie.
 
@@ -42,6 +51,8 @@ def score_histogram(
         Matplotlib axes. Default: new ones.
     names
         What the positive and the negative class are called.
+    sides
+        1 for the unlabelled rows that are classified positive. Default: the sides of the result.
     """
     problem, w = result.problem, _plane(result)
     ax = _axes(ax)
@@ -49,10 +60,10 @@ def score_histogram(
     labelled = problem.X @ w + result.intercept
     edges = _bin_edges(np.concatenate([scores, labelled]))
     centres, base = 0.5 * (edges[1:] + edges[:-1]), np.zeros(len(edges) - 1)
-    side = np.asarray(result.z) > 0
+    side = np.asarray(result.z if sides is None else sides) > 0
     for rows, name, colour, hatch in ((side, names[0], POSITIVE, ""), (~side, names[1], NEGATIVE, "///")):
         heights, _ = np.histogram(scores[rows], edges, weights=problem.weights[rows])
-        label = f"classified {show(name, MAX_CLASS)}: {format_number(heights.sum())}"
+        label = f"classified {show(name, MAX_CLASS)}: {format_number(problem.weights[rows].sum())}"
         style = {"color": colour, "alpha": 0.75, "hatch": hatch, "edgecolor": "white", "linewidth": 0.3}
         ax.bar(centres, heights, np.diff(edges), bottom=base, label=label, **style)
         base += heights
@@ -73,6 +84,7 @@ def projection(
     *,
     naive: Result | None = None,
     names: tuple[str, str] = ("positive", "negative"),
+    sides: SignArray | None = None,
     max_points: int = 4000,
     random_state: int = 0,
 ) -> Any:
@@ -88,6 +100,8 @@ def projection(
         The result to compare with. Default: the SVM, solved here.
     names
         What the positive and the negative class are called.
+    sides
+        1 for the unlabelled rows that are classified positive. Default: the sides of the result.
     max_points
         Of more unlabelled rows a random sample is shown, and the title says so.
     random_state
@@ -100,7 +114,8 @@ def projection(
     rng = np.random.default_rng(random_state)
     shown = _sample(rng, problem.m, max_points)
     points = (problem.U[shown] - centre) @ axes
-    side, before = np.asarray(result.z)[shown] > 0, np.asarray(naive.z)[shown] > 0
+    side = np.asarray(result.z if sides is None else sides)[shown] > 0
+    before = np.asarray(naive.z)[shown] > 0
     for rows, name, colour, marker in ((side, names[0], POSITIVE, "o"), (~side, names[1], NEGATIVE, "s")):
         label = f"unlabelled, classified {show(name, MAX_CLASS)}"
         ax.scatter(*points[rows].T, s=9, c=colour, marker=marker, alpha=0.6, linewidths=0, label=label)
@@ -123,7 +138,10 @@ def projection(
 
 
 def weights(
-    result_or_clf: Any, feature_names: Sequence[str] | None = None, ax: Any = None, top: int = 20
+    result_or_clf: Result | FittedClassifier,
+    feature_names: Sequence[str] | None = None,
+    ax: Any = None,
+    top: int = 20,
 ) -> Any:
     """The weights of the features, the largest first, in scaled units, so that they can be compared.
 
@@ -138,7 +156,7 @@ def weights(
     top
         At most this many are shown; the title says so.
     """
-    result = getattr(result_or_clf, "result_", result_or_clf)
+    result = result_or_clf if isinstance(result_or_clf, Result) else result_or_clf.result_
     w = _plane(result)
     if "kernel" in result.extras:
         raise ValueError(
@@ -221,7 +239,7 @@ def format_number(value: float) -> str:
     return text.replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
-def _sample(rng: np.random.Generator, n: int, most: int) -> NDArray[np.intp]:
+def _sample(rng: np.random.Generator, n: int, most: int) -> RowArray:
     return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
@@ -231,10 +249,12 @@ def _bin_edges(values: FloatArray) -> FloatArray:
     bins = int(np.clip(2 * np.sqrt(len(values)), 10, MAX_BINS))
     step = (high - low) / bins or 1.0
     first, last = np.floor(low / step + 1e-9), np.ceil(high / step - 1e-9)
-    return np.asarray(step * np.arange(min(first, -1), max(last, 1) + 1))
+    edges = step * np.arange(min(first, -1), max(last, 1) + 1)
+    edges[0], edges[-1] = min(edges[0], low), max(edges[-1], high)  # rounding must leave no row outside
+    return np.asarray(edges)
 
 
-def _labelled(rng: np.random.Generator, y: FloatArray, sign: int, name: str) -> tuple[NDArray[np.intp], str]:
+def _labelled(rng: np.random.Generator, y: FloatArray, sign: int, name: str) -> tuple[RowArray, str]:
     """Which labelled rows of a class are shown, and the legend's words for them."""
     own = np.flatnonzero(y == sign)
     shown = own[_sample(rng, len(own), MAX_LABELLED)]
@@ -288,9 +308,7 @@ def _principal_axes(problem: Problem, w: FloatArray) -> tuple[FloatArray, FloatA
 
 
 # -- the demo's sample in the plane ------------------------------------------------------------------
-def draw_sample(
-    ax: Any, X: FloatArray, y: FloatArray, transduction: NDArray[Any], truth: NDArray[Any]
-) -> None:
+def draw_sample(ax: Any, X: FloatArray, y: FloatArray, transduction: LabelArray, truth: LabelArray) -> None:
     """Draw rows with two features: labelled ones filled and large, unlabelled ones hollow.
 
     Parameters
@@ -316,7 +334,7 @@ def draw_sample(
     ax.set_aspect("equal")
 
 
-def draw_changes(ax: Any, X: FloatArray, changed: NDArray[np.bool_]) -> None:
+def draw_changes(ax: Any, X: FloatArray, changed: BoolArray) -> None:
     """Put a ring around rows."""
     ax.scatter(*X[changed].T, s=210, facecolors="none", edgecolors="#888888", linewidths=1.3, zorder=2)
 

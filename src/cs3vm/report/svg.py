@@ -9,6 +9,7 @@ import warnings as python_warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._typing import SignArray
 from ..model.result import Result
 from . import figures as plots
 
@@ -44,12 +45,20 @@ STYLE = {
 
 
 def draw_figures(
-    result: Result, naive: Result, feature_names: Sequence[str], names: tuple[str, str]
+    result: Result,
+    naive: Result,
+    feature_names: Sequence[str],
+    names: tuple[str, str],
+    sides: SignArray,
+    max_points: int = MAX_POINTS,
 ) -> dict[str, str]:
-    """Data addresses of the figures, by name; a kernel has no weights to draw."""
+    """Data addresses of the figures of one plane, by name; a kernel has no weights to draw."""
+
+    def histogram(ax: Any) -> Any:
+        return plots.score_histogram(result, ax, names=names, sides=sides)
 
     def projection(ax: Any) -> Any:
-        return plots.projection(result, ax, naive=naive, names=names, max_points=MAX_POINTS)
+        return plots.projection(result, ax, naive=naive, names=names, sides=sides, max_points=max_points)
 
     n_bars = min(20, result.problem.d)
     figures: dict[str, tuple[Callable[[Any], Any], float]] = {
@@ -58,7 +67,7 @@ def draw_figures(
     if "kernel" not in result.extras:
         figures["weights"] = (lambda ax: plots.weights(result, feature_names, ax)), 1.0 + 0.22 * n_bars
     if result.problem.m:
-        figures["histogram"] = (lambda ax: plots.score_histogram(result, ax, names=names)), 4.5
+        figures["histogram"] = histogram, 4.5
         figures["projection"] = projection, 4.8
     return {name: _data_address(draw, height) for name, (draw, height) in figures.items()}
 

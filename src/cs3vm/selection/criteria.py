@@ -39,16 +39,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray, LabelArray
 from ..exceptions import InvalidProblemError, UnknownNameError
 
-IntArray = NDArray[np.int64]
 #: Rows are near the plane below this share of the root mean square margin.
 NEAR = 0.3
 #: Values closer than this are equal: sums in another order must not decide.
@@ -56,7 +53,7 @@ TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Scored:
     """One fit: classes of the unlabelled rows (as numbers) and their scores, one column per class."""
 
     codes: IntArray
@@ -64,7 +61,7 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class Refit(Fit):
+class HeldOut(Scored):
     """A fit without some labels, and what it says about those."""
 
     truth: IntArray
@@ -73,12 +70,16 @@ class Refit(Fit):
     truth_weights: FloatArray
 
 
+#: Names of earlier releases, for one more: ``Fit`` now is the object behind a classifier.
+Fit, Refit = Scored, HeldOut
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """What the fits of one candidate say."""
 
-    full: Fit
-    refits: tuple[Refit, ...]
+    full: Scored
+    refits: tuple[HeldOut, ...]
     shares: FloatArray  #: π, the known share of each class among the unlabelled rows
     weights: FloatArray  #: of the unlabelled rows
 
@@ -206,11 +207,11 @@ def names_in(criterion: str) -> list[str]:
     return names
 
 
-def _agreement(a: Fit, b: Fit, weights: FloatArray) -> float:
+def _agreement(a: Scored, b: Scored, weights: FloatArray) -> float:
     return float(np.average(a.codes == b.codes, weights=weights))
 
 
-def _shares_below(refit: Refit, weights: FloatArray) -> FloatArray:
+def _shares_below(refit: HeldOut, weights: FloatArray) -> FloatArray:
     """The share of unlabelled rows with a lower score for its class than each held-out row; ties are half."""
     below = np.empty(len(refit.truth))
     for c in np.unique(refit.truth):
@@ -222,7 +223,7 @@ def _shares_below(refit: Refit, weights: FloatArray) -> FloatArray:
     return below
 
 
-def _pooled(candidate: Evidence, of: Callable[[Refit], NDArray[Any]]) -> NDArray[Any]:
+def _pooled(candidate: Evidence, of: Callable[[HeldOut], LabelArray]) -> LabelArray:
     _check_refits(candidate)
     return np.concatenate([of(refit) for refit in candidate.refits])
 

@@ -10,18 +10,19 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.metaestimators import _safe_split
 
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray, IntArray, LabelArray, RowArray
 from ..exceptions import CS3VMWarning, InvalidProblemError
-from ..learn.class_totals import read_class_totals
-from ..learn.labels import all_unlabelled_error, as_vector, find_unlabeled, read_weights, same_type
-from .criteria import Evidence, Fit, Refit
-from .splitter import LabeledKFold, Rows
+from ..learn.class_totals import KnownTotals
+from ..learn.classifier import CS3VMClassifier
+from ..learn.rows import read_weights
+from ..learn.unlabelled import all_unlabelled_error, as_vector, find_unlabeled, same_type
+from .criteria import Evidence, HeldOut, Scored
+from .splitter import LabeledKFold
 
 DEFAULT_FOLDS = 3
 
@@ -41,12 +42,12 @@ class Task:
 
     X: Any
     y: Any
-    labels: NDArray[Any]  #: class of each row; of an unlabelled one, any
+    labels: LabelArray  #: class of each row; of an unlabelled one, any
     totals: dict[str, Any]  #: ``n_positive`` and ``positive_rate`` as given
     sample_weight: FloatArray | None
     weight: FloatArray
-    unlabelled: Rows  #: those that count
-    folds: tuple[Rows, ...]  #: rows whose labels are held out
+    unlabelled: RowArray  #: those that count
+    folds: tuple[RowArray, ...]  #: rows whose labels are held out
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ class Failure:
 
 
 # -- the task ----------------------------------------------------------------------------------------
-def make_task(estimator: Any, X: Any, y: Any, given: dict[str, Any], folds: Folds | None) -> Task:
+def make_task(estimator: BaseEstimator, X: Any, y: Any, given: dict[str, Any], folds: Folds | None) -> Task:
     """Read the labels, and draw the folds that all candidates share."""
     vector, mask = as_vector(y), _unlabelled(estimator, y, given)
     X, _ = indexable(X, vector)
@@ -91,18 +92,18 @@ def make_task(estimator: Any, X: Any, y: Any, given: dict[str, Any], folds: Fold
     return Task(X, y, labels, totals, sample_weight, weight, unlabelled, held_out)
 
 
-def _unlabelled(estimator: Any, y: Any, given: dict[str, Any]) -> NDArray[np.bool_]:
+def _unlabelled(estimator: BaseEstimator, y: Any, given: dict[str, Any]) -> BoolArray:
     """Which rows the classifier will take for unlabelled."""
-    totals = read_class_totals(given["n_positive"], given["positive_rate"])
+    known = KnownTotals.of(given["n_positive"], given["positive_rate"])
     return find_unlabeled(
         as_vector(y),
         unlabeled=getattr(last_step(estimator), "unlabeled", None),
-        has_total=given["n_positive"] is not None or given["positive_rate"] is not None,
-        names=None if totals is None else list(totals.values),
+        has_total=known.given,
+        names=known.names,
     )
 
 
-def _held_out(X: Any, codes: FloatArray, judged: NDArray[np.bool_], folds: Folds) -> Iterator[Rows]:
+def _held_out(X: Any, codes: FloatArray, judged: BoolArray, folds: Folds) -> Iterator[RowArray]:
     """Rows to hold out, fold by fold; every class keeps a label, and folds without any row are skipped."""
     for train, test in _splits(X, codes, judged, folds):
         if np.isnan(codes).sum() > np.isnan(codes[train]).sum():
@@ -118,8 +119,8 @@ def _held_out(X: Any, codes: FloatArray, judged: NDArray[np.bool_], folds: Folds
 
 
 def _splits(
-    X: Any, codes: FloatArray, judged: NDArray[np.bool_], folds: Folds
-) -> Iterator[tuple[Rows, Rows]]:
+    X: Any, codes: FloatArray, judged: BoolArray, folds: Folds
+) -> Iterator[tuple[RowArray, RowArray]]:
     if folds.cv is not None and not isinstance(folds.cv, Integral):
         yield from folds.cv.split(X, codes)
         return
@@ -137,7 +138,7 @@ def _splits(
 
 
 # -- the fits ----------------------------------------------------------------------------------------
-def examine(estimator: Any, params: dict[str, Any], task: Task) -> Examined | Failure:
+def examine(estimator: BaseEstimator, params: dict[str, Any], task: Task) -> Examined | Failure:
     """All fits of one candidate."""
     began = time.perf_counter()
     try:
@@ -150,7 +151,9 @@ def examine(estimator: Any, params: dict[str, Any], task: Task) -> Examined | Fa
     return Examined(evidence, time.perf_counter() - began)
 
 
-def fit_candidate(estimator: Any, params: dict[str, Any], task: Task, held_out: Rows | None = None) -> Any:
+def fit_candidate(
+    estimator: BaseEstimator, params: dict[str, Any], task: Task, held_out: RowArray | None = None
+) -> BaseEstimator:
     """The estimator with these parameters, fitted without the rows held out."""
     estimator = clone(estimator).set_params(**clone(params, safe=False))
     train = _training_rows(task, held_out)
@@ -161,65 +164,56 @@ def fit_candidate(estimator: Any, params: dict[str, Any], task: Task, held_out: 
     return estimator.fit(X, y, **{f"{prefix}{name}": value for name, value in given.items()})
 
 
-def last_step(estimator: Any) -> Any:
+def last_step(estimator: BaseEstimator) -> CS3VMClassifier:
     """The classifier itself, which in a pipeline is the last step."""
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    classifier: CS3VMClassifier = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    return classifier
 
 
-def _training_rows(task: Task, held_out: Rows | None) -> Rows:
+def _training_rows(task: Task, held_out: RowArray | None) -> RowArray:
     everything = np.arange(len(task.labels))
     return everything if held_out is None else np.setdiff1d(everything, held_out)
 
 
-def _evidence(estimator: Any, params: dict[str, Any], task: Task) -> Evidence:
+def _evidence(estimator: BaseEstimator, params: dict[str, Any], task: Task) -> Evidence:
     fitted = fit_candidate(estimator, params, task)
     weights = task.weight[task.unlabelled]
     return Evidence(
-        full=_fit(fitted, task, None),
-        refits=tuple(_refit(estimator, params, task, fold) for fold in task.folds),
-        shares=_shares(last_step(fitted)) / weights.sum(),
+        full=_scored(fitted, task, None),
+        refits=tuple(_without(estimator, params, task, fold) for fold in task.folds),
+        shares=last_step(fitted).fit_.class_totals / weights.sum(),
         weights=weights,
     )
 
 
-def _fit(fitted: Any, task: Task, held_out: Rows | None) -> Fit:
+def _scored(fitted: BaseEstimator, task: Task, held_out: RowArray | None) -> Scored:
     train = _training_rows(task, held_out)
     labels = last_step(fitted).transduction_[np.searchsorted(train, task.unlabelled)]
-    return Fit(_codes(fitted, labels), _scores(fitted, task, task.unlabelled, train))
+    return Scored(_class_codes(fitted, labels), _scores(fitted, task, task.unlabelled, train))
 
 
-def _refit(estimator: Any, params: dict[str, Any], task: Task, held_out: Rows) -> Refit:
+def _without(estimator: BaseEstimator, params: dict[str, Any], task: Task, held_out: RowArray) -> HeldOut:
     fitted = fit_candidate(estimator, params, task, held_out)
-    fit, train = _fit(fitted, task, held_out), _training_rows(task, held_out)
+    fit, train = _scored(fitted, task, held_out), _training_rows(task, held_out)
     X, _ = _safe_split(fitted, task.X, task.y, held_out, train)
-    truth = _codes(fitted, task.labels[held_out])
+    truth = _class_codes(fitted, task.labels[held_out])
     scores = _scores(fitted, task, held_out, train)
-    return Refit(
+    return HeldOut(
         fit.codes,
         fit.scores,
         truth=truth,
-        predicted=_codes(fitted, fitted.predict(X)),
+        predicted=_class_codes(fitted, fitted.predict(X)),
         truth_scores=scores[np.arange(len(truth)), truth],
         truth_weights=task.weight[held_out],
     )
 
 
-def _codes(fitted: Any, labels: NDArray[Any]) -> NDArray[np.int64]:
+def _class_codes(fitted: BaseEstimator, labels: LabelArray) -> IntArray:
     return np.searchsorted(fitted.classes_, labels)
 
 
-def _scores(fitted: Any, task: Task, rows: Rows, train: Rows) -> FloatArray:
+def _scores(fitted: BaseEstimator, task: Task, rows: RowArray, train: RowArray) -> FloatArray:
     """One column per class, also for two classes."""
     X, _ = _safe_split(fitted, task.X, task.y, rows, train)
     values = np.asarray(fitted.decision_function(X))
     return np.column_stack([-values, values]) if values.ndim == 1 else values
-
-
-def _shares(classifier: Any) -> FloatArray:
-    """The known total of each class."""
-    totals, classes = classifier.n_positive_, classifier.classes_
-    if isinstance(totals, dict):
-        return np.array([totals[label] for label in classes.tolist()])
-    problem = classifier.result_.problem
-    positive = classes == classifier.pos_label_
-    return np.asarray(np.where(positive, totals, problem.total_weight - totals))

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.model_selection import ParameterGrid
@@ -16,10 +16,10 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray, LabelArray
 from ..exceptions import InvalidProblemError
 from .criteria import CRITERIA, HOLDING_OUT, Criterion, Evidence, evaluate, names_in, ranking
-from .evidence import Failure, Folds, Task, examine, fit_candidate, make_task
+from .evidence import Examined, Failure, Folds, Task, examine, fit_candidate, last_step, make_task
 
 #: Among the best on the paper's datasets, at one fit per candidate; docs/choosing.md has the figures.
 DEFAULT_CRITERION = "separation+consensus"
@@ -63,8 +63,12 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
 
     Attributes
     ----------
-    best_params_, best_score_, best_index_
-        The chosen candidate, its value of the criterion, and its position in ``cv_results_``.
+    best_params_
+        The chosen candidate.
+    best_score_
+        Its value of the criterion.
+    best_index_
+        Its position in ``cv_results_``.
     best_estimator_
         The estimator with these parameters, fitted to all labels; with ``refit=True`` only.
     cv_results_
@@ -100,7 +104,7 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         param_grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
         *,
         criterion: str | Criterion = DEFAULT_CRITERION,
@@ -132,9 +136,16 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
 
         Parameters
         ----------
-        X, y, n_positive, positive_rate, sample_weight
-            As in :class:`cs3vm.CS3VMClassifier`; the total is that of all unlabelled rows, none of which is
-            ever left out. Held-out labels count by their weight.
+        X
+            Rows, as in :class:`cs3vm.CS3VMClassifier`.
+        y
+            One label per row; missing where the row is unlabelled.
+        n_positive
+            The total of all unlabelled rows, none of which is ever left out, or one for each class.
+        positive_rate
+            Instead: their share, or one for each class.
+        sample_weight
+            Weights of the rows; held-out labels count by their weight.
         """
         for name in ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
@@ -155,7 +166,7 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
             self._refit(task)
         return self
 
-    def _choose(self, candidates: list[dict[str, Any]], examined: list[Any]) -> None:
+    def _choose(self, candidates: list[dict[str, Any]], examined: list[Examined | Failure]) -> None:
         everyone = [evidence for evidence in self.evidence_ if evidence is not None]
         fitted = np.array([evidence is not None for evidence in self.evidence_])
         named = {name: _spread(_or_nan(name, everyone), fitted) for name in CRITERIA}
@@ -185,7 +196,7 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
                 setattr(self, name, getattr(self.best_estimator_, name))
 
     # -- the chosen estimator --------------------------------------------------------------------
-    def _best(self) -> Any:
+    def _best(self) -> BaseEstimator:
         check_is_fitted(self, "best_index_")
         if not self.refit:
             raise NotFittedError(
@@ -195,12 +206,11 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
         return self.best_estimator_
 
     @property
-    def transduction_(self) -> NDArray[Any]:
+    def transduction_(self) -> LabelArray:
         """A class label for every row, by the chosen estimator."""
-        best = self._best()
-        return np.asarray(getattr(best, "steps", [(None, best)])[-1][1].transduction_)
+        return np.asarray(last_step(self._best()).transduction_)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> LabelArray:
         """The class of each row, by the chosen estimator."""
         return np.asarray(self._best().predict(X))
 
@@ -228,7 +238,7 @@ def _or_nan(name: str, everyone: list[Evidence]) -> FloatArray:
         return np.full(len(everyone), np.nan)
 
 
-def _spread(values: FloatArray, fitted: NDArray[np.bool_]) -> FloatArray:
+def _spread(values: FloatArray, fitted: BoolArray) -> FloatArray:
     """The values of the candidates that could be fitted, NaN for the others."""
     spread = np.full(len(fitted), np.nan)
     spread[fitted] = values
@@ -247,7 +257,7 @@ def _columns(candidates: list[dict[str, Any]]) -> dict[str, Any]:
     return columns
 
 
-def _report_failures(examined: list[Any]) -> None:
+def _report_failures(examined: list[Examined | Failure]) -> None:
     failures = [one for one in examined if isinstance(one, Failure)]
     if not failures:
         return

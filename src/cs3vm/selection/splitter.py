@@ -7,15 +7,15 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state
 
+from .._typing import BoolArray, LabelArray, RowArray
 from ..exceptions import InvalidProblemError
-from ..learn.class_totals import read_class_totals
-from ..learn.labels import SKLEARN_MARK, as_vector, find_unlabeled, nearest_total, read_weights
-
-Rows = NDArray[np.intp]
+from ..learn.class_totals import nearest_total, read_class_totals
+from ..learn.rows import read_weights
+from ..learn.unlabelled import SKLEARN_MARK, as_vector, find_unlabeled
 
 
 class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
@@ -65,9 +65,9 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         unlabeled: Any = None,
         keep: float = 1.0,
     ) -> None:
-        if not _is_number(n_splits, Integral) or n_splits < 2:
+        if not _is_of_kind(n_splits, Integral) or n_splits < 2:
             raise InvalidProblemError(f"n_splits must be an integer of at least 2, got {n_splits!r}")
-        if not _is_number(keep, Real) or not 0 < keep <= 1:
+        if not _is_of_kind(keep, Real) or not 0 < keep <= 1:
             raise InvalidProblemError(f"keep must be a share above 0 and at most 1, got {keep!r}")
         self.n_splits = n_splits
         self.shuffle = shuffle
@@ -75,7 +75,7 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         self.unlabeled = unlabeled
         self.keep = keep
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[RowArray, RowArray]]:
         """Yield the row numbers of each training and test set, both ascending.
 
         Parameters
@@ -101,7 +101,7 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         for train, test in folds.split(np.zeros(len(labelled)), codes):
             yield np.sort(np.append(labelled[train], self._draw(unlabelled, random))), labelled[test]
 
-    def _unlabelled(self, y: NDArray[Any]) -> NDArray[np.bool_]:
+    def _unlabelled(self, y: LabelArray) -> BoolArray:
         """Which rows are unlabelled; -1 stands for it beside two other values, beside one it is a class."""
         distinct = set() if y.dtype.kind in "bU" else set(y.tolist())
         mask = find_unlabeled(y, unlabeled=self.unlabeled, has_total=len(distinct) == 3)
@@ -113,7 +113,7 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
             )
         return mask
 
-    def _draw(self, unlabelled: Rows, random: np.random.RandomState) -> Rows:
+    def _draw(self, unlabelled: RowArray, random: np.random.RandomState) -> RowArray:
         if self.keep == 1 or len(unlabelled) == 0:
             return unlabelled
         size = max(1, round(self.keep * len(unlabelled)))
@@ -157,5 +157,5 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         return int(self.n_splits)
 
 
-def _is_number(value: Any, kind: type) -> bool:
+def _is_of_kind(value: Any, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)

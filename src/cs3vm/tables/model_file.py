@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import FloatArray
+from .._typing import FloatArray, LabelArray
 from ..exceptions import ModelFileError
 from ..learn.kernel_map import Kernel
 from ..learn.scaling import RankScaling, Scaling
@@ -19,7 +19,7 @@ from .files import write_atomically
 from .schema import DOCUMENT, KERNEL_VERSION, KERNELS, LINEAR_VERSION, SCHEMAS, VERSION, check
 
 if TYPE_CHECKING:
-    from ..learn.classifier import CS3VMClassifier
+    from ..learn.fit import Fit
     from ..model.result import Result
 
 FORMAT = "cs3vm-model"
@@ -29,87 +29,90 @@ FORMAT = "cs3vm-model"
 class Model:
     """What is needed to classify new rows of a table, and what is known about the fit.
 
-    With a kernel, ``coef`` belongs to the landmarks instead of the features. They are all that scores need,
-    so a file has rank·(features + 1) numbers and no kernel matrix. With several ``classes``, ``coef`` has a
-    row and ``intercept`` a value for each, and no class is the positive one.
+    Of two classes the second is positive and has the one plane; of several each has one. With a kernel,
+    ``coef`` belongs to the landmarks instead of the features. They are all that scores need, so a file has
+    rank·(features + 1) numbers and no kernel matrix.
     """
 
     label: str  #: the column that was learnt
-    positive: str
-    negative: str
-    n_positive: float
+    classes: tuple[str, ...]
+    totals: tuple[float, ...]  #: one per plane
     encoding: Encoding
-    coef: FloatArray  #: in the units of the encoded features; a score above 0 means positive
-    intercept: float | FloatArray
+    coef: FloatArray  #: a row per plane, in the units of the encoded features
+    intercept: FloatArray  #: one per plane
     scaling: Scaling | RankScaling  #: of the fit: for kernels, otherwise kept for the record
     result: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     library: str = ""
     kernel: Kernel | None = None  #: None: linear
     landmarks: FloatArray | None = None  #: in scaled units
-    classes: tuple[str, ...] = ()  #: if there are more than two
-    totals: tuple[float, ...] = ()
+
+    @property
+    def is_several(self) -> bool:
+        """Whether there are more than two classes."""
+        return len(self.classes) > 2
+
+    @property
+    def plane_classes(self) -> tuple[str, ...]:
+        """The classes that have a plane."""
+        return self.classes if self.is_several else self.classes[1:]
+
+    @property
+    def positive(self) -> str:
+        """The class that a score above 0 means; of two."""
+        return self.classes[1]
+
+    @property
+    def negative(self) -> str:
+        """The other one of two classes."""
+        return self.classes[0]
+
+    @property
+    def n_positive(self) -> float:
+        """The total of the positive one of two classes."""
+        return self.totals[0]
 
     def scores(self, X: FloatArray) -> FloatArray:
         """``coef·x + intercept`` of encoded rows, or its kernel form; of several classes a column each."""
         if self.kernel is None or self.landmarks is None:
-            return np.asarray(X @ self.coef.T + self.intercept)
-        scaled = self.scaling.transform(X)
-        return np.asarray(self.kernel.scores(scaled, self.landmarks, self.coef.T) + self.intercept)
+            values = np.asarray(X @ self.coef.T + self.intercept)
+        else:
+            scaled = self.scaling.transform(X)
+            values = np.asarray(self.kernel.scores(scaled, self.landmarks, self.coef.T) + self.intercept)
+        return values if self.is_several else values[:, 0]
 
-    def labels(self, scores: FloatArray) -> Any:
+    def labels(self, scores: FloatArray) -> LabelArray:
         """The class of each score; a row on the plane is positive. Of several classes the highest counts."""
-        if self.classes:
-            return np.array(self.classes, dtype=object)[scores.argmax(axis=1)]
-        return np.where(scores >= 0, self.positive, self.negative).astype(object)
+        chosen = scores.argmax(axis=1) if self.is_several else (scores >= 0).astype(np.intp)
+        return np.asarray(np.array(self.classes, dtype=object)[chosen])
 
 
-def make_model(clf: CS3VMClassifier, encoding: Encoding, label: str, settings: dict[str, Any]) -> Model:
-    """The model of a fitted classifier, with its weights turned towards the positive class."""
+def make_model(fit: Fit, encoding: Encoding, label: str, settings: dict[str, Any]) -> Model:
+    """The model of a fit, each plane turned towards its own class."""
     from .. import __version__
 
-    mapped = clf.kernel_map_
+    mapped = fit.kernel_map
     if mapped is not None and mapped.kernel.name not in KERNELS:
         raise ModelFileError(
             f"a model with a {mapped.kernel.name} kernel cannot be written to a model file, which holds no "
             f"code: use one of {', '.join(KERNELS)}, or keep the classifier itself with pickle or joblib"
         )
+    names = [str(name) for name in fit.classes.tolist()]
+    facts = [_facts(result) for result in fit.results]
     return Model(
         label=label,
+        classes=tuple(names[::-1] if fit.labels.positive == 0 else names),
+        totals=tuple(map(float, fit.totals)),
         encoding=encoding,
-        scaling=clf.scaling_,
+        coef=fit.planes.coef,
+        intercept=fit.planes.intercept,
+        scaling=fit.scaling,
+        result=dict(zip(names, facts, strict=True)) if fit.is_several else facts[0],
         settings=settings,
         library=__version__,
         kernel=None if mapped is None else mapped.kernel,
         landmarks=None if mapped is None else mapped.landmarks,
-        **(_several_fields(clf) if len(clf.classes_) > 2 else _two_fields(clf)),
     )
-
-
-def _two_fields(clf: CS3VMClassifier) -> dict[str, Any]:
-    direction = 1.0 if clf.pos_label_ == clf.classes_[1] else -1.0
-    return {
-        "positive": str(clf.pos_label_),
-        "negative": str(next(c for c in clf.classes_.tolist() if c != clf.pos_label_)),
-        "n_positive": float(clf.n_positive_),
-        "coef": direction * (clf.coef_ if clf.kernel_map_ is None else clf.dual_coef_)[0],
-        "intercept": float(direction * clf.intercept_[0]),
-        "result": _facts(clf.result_),
-    }
-
-
-def _several_fields(clf: CS3VMClassifier) -> dict[str, Any]:
-    names = tuple(map(str, clf.classes_.tolist()))
-    return {
-        "positive": "",
-        "negative": "",
-        "n_positive": 0.0,
-        "coef": clf.coef_ if clf.kernel_map_ is None else clf.dual_coef_,
-        "intercept": clf.intercept_,
-        "classes": names,
-        "totals": tuple(map(float, clf.n_positive_.values())),
-        "result": {name: _facts(result) for name, result in zip(names, clf.result_.values(), strict=True)},
-    }
 
 
 def _facts(result: Result) -> dict[str, Any]:
@@ -131,15 +134,18 @@ def _facts(result: Result) -> dict[str, Any]:
 
 def save_model(model: Model, path: Path) -> None:
     """Write a model to a file in one step."""
-    two = {"positive": model.positive, "negative": model.negative, "n_positive": model.n_positive}
-    several = {"classes": list(model.classes), "totals": list(model.totals), "kernel": None}
+    coef, intercept = model.coef.tolist(), model.intercept.tolist()
+    if model.is_several:
+        question = {"classes": list(model.classes), "totals": list(model.totals), "kernel": None}
+    else:
+        question = {name: getattr(model, name) for name in ("positive", "negative", "n_positive")}
     body = {
         "label": model.label,
-        **(several if model.classes else two),
+        **question,
         "columns": [asdict(column) for column in model.encoding.columns],
         "features": model.encoding.feature_names,
-        "coef": model.coef.tolist(),
-        "intercept": np.asarray(model.intercept).tolist(),
+        "coef": coef if model.is_several else coef[0],
+        "intercept": intercept if model.is_several else intercept[0],
         "scaling": {name: _lists(value) for name, value in vars(model.scaling).items()},
         "result": model.result,
         "settings": model.settings,
@@ -150,7 +156,7 @@ def save_model(model: Model, path: Path) -> None:
     two_version = LINEAR_VERSION if model.kernel is None else KERNEL_VERSION
     document = {
         "format": FORMAT,
-        "version": VERSION if model.classes else two_version,
+        "version": VERSION if model.is_several else two_version,
         "library": model.library,
         "checksum": _checksum(body),
         "model": body,
@@ -184,7 +190,7 @@ def load_model(path: Path) -> Model:
             "original file, or fit the model again"
         )
     check(body, SCHEMAS[version], path.name, "model")
-    return _build(body, document["library"], path.name)
+    return _build_model(body, document["library"], path.name)
 
 
 def _not_a_model(path: Path) -> ModelFileError:
@@ -221,38 +227,45 @@ def _checksum(body: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _build(body: dict[str, Any], library: str, name: str) -> Model:
+def _build_model(body: dict[str, Any], library: str, name: str) -> Model:
     columns = tuple(Column(c["name"], c["kind"], tuple(c["categories"]), c["fill"]) for c in body["columns"])
-    encoding, scaling = Encoding(columns), _scaling(body["scaling"])
-    number = len(encoding.feature_names)
-    planes = body["coef"] if "classes" in body else [body["coef"]]
-    if "classes" in body:
-        _check_classes(body, name)
-    kernel, landmarks = _kernel(body.get("kernel"), len(planes[0]), number, name)
+    encoding, question = Encoding(columns), _question(body, name)
+    number, width = len(encoding.feature_names), len(question["coef"][0])
+    kernel, landmarks = _kernel(body.get("kernel"), width, number, name)
     lengths = {*map(len, body["scaling"].values()), len(body["features"])}
     if kernel is None:
-        lengths.add(len(planes[0]))
+        lengths.add(width)
     if lengths != {number} or body["features"] != encoding.feature_names:
         raise ModelFileError(f"{name} contradicts itself: its weights do not fit its {number} features")
-    if "positive" in body and body["positive"] == body["negative"]:
-        raise ModelFileError(f"{name} contradicts itself: both classes are {body['positive']!r}")
     return Model(
-        body["label"],
-        body.get("positive", ""),
-        body.get("negative", ""),
-        float(body.get("n_positive", 0.0)),
-        encoding,
-        np.array(body["coef"], dtype=float),
-        np.array(body["intercept"], dtype=float) if "classes" in body else float(body["intercept"]),
-        scaling,
-        body["result"],
-        body["settings"],
-        library,
-        kernel,
-        landmarks,
-        tuple(body.get("classes", ())),
-        tuple(map(float, body.get("totals", ()))),
+        label=body["label"],
+        classes=tuple(question["classes"]),
+        totals=tuple(map(float, question["totals"])),
+        encoding=encoding,
+        coef=np.array(question["coef"], dtype=float),
+        intercept=np.array(question["intercept"], dtype=float),
+        scaling=_scaling(body["scaling"]),
+        result=body["result"],
+        settings=body["settings"],
+        library=library,
+        kernel=kernel,
+        landmarks=landmarks,
     )
+
+
+def _question(body: dict[str, Any], name: str) -> dict[str, list[Any]]:
+    """The classes, and one total, normal and intercept per plane, from either kind of file."""
+    if "classes" in body:
+        _check_classes(body, name)
+        return body
+    if body["positive"] == body["negative"]:
+        raise ModelFileError(f"{name} contradicts itself: both classes are {body['positive']!r}")
+    return {
+        "classes": [body["negative"], body["positive"]],
+        "totals": [body["n_positive"]],
+        "coef": [body["coef"]],
+        "intercept": [body["intercept"]],
+    }
 
 
 def _scaling(given: dict[str, Any]) -> Scaling | RankScaling:

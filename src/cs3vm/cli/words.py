@@ -1,0 +1,92 @@
+"""What ``cs3vm fit`` prints about an answer, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._typing import LabelArray
+
+if TYPE_CHECKING:
+    from ..learn.fit import Fit
+    from ..model.result import Result
+    from .inputs import Data
+
+
+def class_counts(labels: LabelArray, classes: tuple[str, ...]) -> dict[str, int]:
+    """How many rows have each class."""
+    return {name: int(np.sum(labels == name)) for name in classes}
+
+
+# -- for people --------------------------------------------------------------------------------------
+def printed(fit: Fit, data: Data, label: str) -> Iterator[str]:
+    """The lines that a fit prints."""
+    from ..learn.summary import summarize
+
+    yield f"{headline(data, label)}\n"
+    yield summarize(fit).table
+    yield f"\n{fit.verdict.for_command_line()}"
+    if fit.kernel_map is not None:
+        said = [note.for_command_line() for note in fit.kernel_notes] or [str(fit.kernel_map)]
+        yield f"The {said[0]}."
+    for note in fit.norm_notes(data.encoding.feature_names):
+        words = note.for_command_line()
+        yield f"{words[0].upper()}{words[1:]}."
+
+
+def headline(data: Data, label: str) -> str:
+    """What was known before the fit."""
+    given = class_counts(data.y, data.classes)
+    unlabelled, labelled = int((~data.labelled).sum()), int(data.labelled.sum())
+    start = f"{data.table.path.name}: {unlabelled} rows without label, "
+    if data.positive is None:
+        known = ", ".join(f"{total} {name}" for name, total in data.totals.items())
+        return f"{start}of which {label} is known to be {known}; {labelled} rows with label"
+    return (
+        f"{start}{data.totals[data.positive]} of them known to be {label}={data.positive}; {labelled} rows "
+        f"with label, {given[data.positive]} of them {data.positive}"
+    )
+
+
+# -- for programs ------------------------------------------------------------------------------------
+def summary_fields(fit: Fit, data: Data) -> dict[str, Any]:
+    """What the machine-readable summary says about the classes."""
+    unlabelled = ~data.labelled
+    sizes = {"labelled": int(data.labelled.sum()), "unlabelled": int(unlabelled.sum())}
+    if data.positive is not None:
+        (result,) = fit.results
+        counted = {"n_positive": data.totals[data.positive], "count": int(result.count)}
+        names = {"positive": data.positive, "negative": data.negative}
+        return {**sizes, **names, **counted, **_proof_fields(result)}
+    found = class_counts(fit.labels.decode(fit.codes)[unlabelled], data.classes)
+    given = class_counts(data.y, data.classes)
+    classes = {
+        name: {
+            "labelled": given[name],
+            "total": data.totals[name],
+            "count": found[name],
+            **_proof_fields(result),
+        }
+        for name, result in zip(data.classes, fit.results, strict=True)
+    }
+    return {**sizes, "classes": classes}
+
+
+def kernel_fields(fit: Fit) -> dict[str, Any]:
+    """What the machine-readable summary says about the kernel."""
+    if fit.kernel_map is None:
+        return {"kernel": "linear", "exact": True}
+    return fit.kernel_map.describe()
+
+
+def _proof_fields(result: Result) -> dict[str, Any]:
+    return {
+        "on_plane": result.on_plane,
+        "status": result.status.value,
+        "objective": result.objective,
+        "lower_bound": result.lower_bound,
+        "gap": result.gap,
+        "seconds": round(result.seconds, 3),
+    }

@@ -1,0 +1,256 @@
+"""What a fit found: planes over the same rows, and what they say together.
+
+Two classes have one plane, that of the positive class; several have one each, against the rest. Everything
+that is said about a fit is read from here: by the classifier, its summary, the model file, the command line
+and the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .._typing import BoolArray, FloatArray, IntArray, LabelArray
+from ..exceptions import Note
+from ..model.norms import unused
+from ..model.problem import Problem
+from ..model.result import Result
+from .baselines import solve_baselines
+from .certificate import Certificate, certificate, certificate_of_classes, verdict
+from .kernel_map import KernelMap
+from .labels import Labels
+from .notes import class_warnings, dropped_note, kernel_note, one_class_note, warnings_about
+from .parameters import Parameters
+from .planes import plane_scores
+from .scaling import RankScaling, Scaling
+
+if TYPE_CHECKING:
+    from .assignment import Assignment
+
+
+class Planes(NamedTuple):
+    """Planes in the units of the user, or with a kernel by its landmarks: a row and a number for each."""
+
+    coef: FloatArray
+    intercept: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """The planes of a fit, the rows they were fitted to, and what follows from both.
+
+    Parameters
+    ----------
+    labels
+        The classes, and the class of every row as it was given.
+    weight
+        The weight of every row.
+    results
+        The answer of each plane, in scaled units or mapped features; their problems have the same rows.
+    scaling
+        From the units of the user to scaled ones.
+    kernel_map
+        From scaled rows to mapped features; None for the linear kernel.
+    parameters
+        What the classifier was told.
+    features
+        The names of the features, if they have any.
+    rows_left_out
+        The unlabelled rows of weight 0, which no problem has, in the units of the user.
+    """
+
+    labels: Labels
+    weight: FloatArray
+    results: tuple[Result, ...]
+    scaling: Scaling | RankScaling
+    kernel_map: KernelMap | None
+    parameters: Parameters
+    features: LabelArray | None
+    rows_left_out: FloatArray
+
+    def __repr__(self) -> str:
+        rows = f"{self.problem.n} labelled and {self.problem.m} unlabelled rows"
+        return f"Fit({len(self.classes)} classes, {rows}, {self.method})"
+
+    # -- the question --------------------------------------------------------------------------------
+    @property
+    def classes(self) -> LabelArray:
+        """The class labels, sorted."""
+        return self.labels.classes
+
+    @property
+    def is_several(self) -> bool:
+        """Whether there are more than two classes."""
+        return self.labels.is_several
+
+    @property
+    def plane_labels(self) -> list[object]:
+        """The class that each plane speaks for."""
+        names: list[object] = self.classes.tolist()
+        return [names[c] for c in self.labels.plane_classes]
+
+    @property
+    def problem(self) -> Problem:
+        """The problem of the first plane, whose rows are those of all."""
+        return self.results[0].problem
+
+    @property
+    def n_features(self) -> int:
+        """How many features the rows have, before any kernel."""
+        return int(self.rows_left_out.shape[1])
+
+    @property
+    def method(self) -> str:
+        """The method; without unlabelled rows every one is the SVM."""
+        return self.parameters.method if self.problem.m else "svm"
+
+    @property
+    def unlabelled(self) -> BoolArray:
+        """Which rows have no label, and count."""
+        return np.asarray((self.labels.codes < 0) & (self.weight > 0))
+
+    @property
+    def totals(self) -> FloatArray:
+        """The known total of each plane's class among the unlabelled rows."""
+        return np.array([result.problem.n_positive for result in self.results])
+
+    @property
+    def class_totals(self) -> FloatArray:
+        """The known total of each class among the unlabelled rows."""
+        if self.is_several:
+            return self.totals
+        rest = self.problem.total_weight - self.totals[0]
+        return np.asarray(np.where(np.arange(2) == self.labels.positive, self.totals[0], rest))
+
+    # -- the planes ----------------------------------------------------------------------------------
+    @cached_property
+    def planes(self) -> Planes:
+        """The planes as rows of X meet them; a higher score speaks for the plane's own class.
+
+        Of several classes the prices are taken from the intercepts: the highest score is then the label that
+        the totals ask for.
+        """
+        normals = np.array([result.coef for result in self.results], dtype=float)
+        intercepts = np.array([result.intercept for result in self.results])
+        if self.assignment is not None:
+            intercepts = intercepts - self.assignment.prices
+        if self.kernel_map is not None:
+            return Planes(np.array([self.kernel_map.to_landmarks(w) for w in normals]), intercepts)
+        assert isinstance(self.scaling, Scaling)  # ranks are for kernels
+        pairs = [self.scaling.to_original(w, b) for w, b in zip(normals, intercepts, strict=True)]
+        return Planes(np.array([w for w, _ in pairs]), np.array([b for _, b in pairs]))
+
+    @cached_property
+    def assignment(self) -> Assignment | None:
+        """Of several classes: the labels that meet all totals, with the highest summed scores."""
+        if not self.is_several:
+            return None
+        from .assignment import assign  # loads numba
+
+        return assign(plane_scores(self.results), np.round(self.totals))
+
+    @property
+    def dropped(self) -> BoolArray:
+        """Which features have no weight in any plane; of the linear kernel."""
+        return np.asarray(np.all([unused(np.asarray(result.coef)) for result in self.results], axis=0))
+
+    # -- the labels ----------------------------------------------------------------------------------
+    @cached_property
+    def answer(self) -> IntArray:
+        """The class of each unlabelled row that counts, as an index into the classes."""
+        return self._codes(self.results) if self.assignment is None else self.assignment.labels
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """The class of every row: as given, or by the answer, or by the planes for rows of weight 0."""
+        codes = self.labels.codes.copy()
+        unlabelled = codes < 0
+        codes[unlabelled & (self.weight > 0)] = self.answer
+        codes[unlabelled & (self.weight == 0)] = self._left_out_codes()
+        return codes
+
+    def _left_out_codes(self) -> IntArray:
+        scores = score_rows(self.rows_left_out, self.planes, self.scaling, self.kernel_map)
+        return scores.argmax(axis=1) if self.labels.positive is None else self._sides(scores[:, 0] >= 0)
+
+    def _codes(self, results: Sequence[Result]) -> IntArray:
+        """The class that planes give to each unlabelled row without regard to the totals."""
+        if self.labels.positive is None:
+            return np.asarray(plane_scores(results).argmax(axis=1))
+        return self._sides(np.asarray(results[0].z) > 0)
+
+    def _sides(self, positive: BoolArray) -> IntArray:
+        own = int(self.labels.positive or 0)
+        return np.where(positive, own, 1 - own).astype(np.int64)
+
+    # -- beside the simple rules ---------------------------------------------------------------------
+    @cached_property
+    def baselines(self) -> dict[str, tuple[Result, ...]]:
+        """The plain SVM and, of two classes, the top-τ rule on the same problems; solved once."""
+        return solve_baselines(self.results, self.method)
+
+    @cached_property
+    def svm_codes(self) -> IntArray:
+        """The class that plain SVMs, which know no totals, give to each unlabelled row."""
+        return self._codes(self.baselines["svm"])
+
+    @property
+    def moves(self) -> IntArray:
+        """How many unlabelled rows the SVM has in one class (row) and the answer in another (column)."""
+        table = np.zeros((len(self.classes),) * 2, dtype=np.int64)
+        np.add.at(table, (self.svm_codes, self.answer), 1)
+        return table
+
+    # -- in words ------------------------------------------------------------------------------------
+    @property
+    def warnings(self) -> list[Note]:
+        """What is worth a warning: the answer says less than it seems to."""
+        if self.is_several:
+            return class_warnings(self.classes, self.results, self.method)
+        return warnings_about(self.results[0], self.method)
+
+    def notes(self, names: Sequence[str] | None = None) -> list[Note]:
+        """All that a reader should know before trusting the answer; ``names`` are those of the features."""
+        one_class = [] if self.is_several else one_class_note(self.results[0])
+        return [*self.warnings, *one_class, *self.kernel_notes, *self.norm_notes(names)]
+
+    @property
+    def kernel_notes(self) -> list[Note]:
+        """What an approximated kernel means for all that is said; nothing if it is exact."""
+        return kernel_note(self.results[0])
+
+    def norm_notes(self, names: Sequence[str] | None = None) -> list[Note]:
+        """Which features a fit with the 1-norm leaves out; nothing for the other norms."""
+        if self.parameters.norm != "l1":
+            return []
+        return [dropped_note([str(name) for name in self.dropped_names(names)], self.n_features)]
+
+    def dropped_names(self, names: Sequence[str] | None = None) -> LabelArray:
+        """The features without weight by name, or by number where they have none."""
+        known = self.features if names is None else names
+        return np.asarray(range(self.n_features) if known is None else known)[self.dropped]
+
+    @property
+    def certificate(self) -> Certificate:
+        """How good the answer is proven to be."""
+        if self.is_several:
+            return certificate_of_classes(self.results)
+        return certificate(self.results[0], self.method)
+
+    @property
+    def verdict(self) -> Note:
+        """What is proven, in one line."""
+        return verdict(self.results, self.method)
+
+
+def score_rows(
+    X: FloatArray, planes: Planes, scaling: Scaling | RankScaling, kernel_map: KernelMap | None
+) -> FloatArray:
+    """The score of each row of X for each plane."""
+    if kernel_map is None:
+        return np.asarray(X @ planes.coef.T + planes.intercept)
+    return np.asarray(kernel_map.scores(scaling.transform(X), planes.coef.T) + planes.intercept)

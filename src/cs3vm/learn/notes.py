@@ -1,0 +1,80 @@
+"""What a reader should know before trusting an answer, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._typing import LabelArray
+from ..exceptions import Note
+from ..model.result import Result
+from .baselines import BASELINES
+
+#: So many features that the 1-norm leaves out are named.
+MAX_DROPPED = 10
+
+
+def warnings_about(result: Result, method: str) -> list[Note]:
+    """The notes on one plane that are worth a warning: the answer says less than it seems to."""
+    problem, notes = result.problem, []
+    aims_at_objective = method not in BASELINES or problem.m == 0  # a baseline may well miscount
+    if result.is_trivial and aims_at_objective:
+        start = (
+            "the answer is no better than the trivial one, which ignores the features (w = 0): the labels "
+            f"{'and the total ' if problem.m else ''}say nothing about other rows. Add labels, or increase "
+        )
+        notes.append(Note(f"{start}C", f"{start}--C"))
+    if result.on_plane > problem.d + 1:
+        start = (
+            f"{result.on_plane} of {problem.m} unlabelled rows lie on the hyperplane, more than d + 1 = "
+            f"{problem.d + 1}, and may be counted on either side, so their labels are arbitrary: "
+        )
+        notes.append(_why_on_plane(result).after(start))
+    return notes
+
+
+def _why_on_plane(result: Result) -> Note:
+    if np.allclose(np.asarray(result.coef), 0.0, atol=1e-9):
+        return Note("the hyperplane ignores the features (w = 0)")
+    start = "discrete features do this, and"
+    return Note(
+        f"{start} options={{'side_margin': 0.01}} forbids it", f"{start} --side-margin 0.01 forbids it"
+    )
+
+
+def class_warnings(classes: LabelArray, results: Sequence[Result], method: str) -> list[Note]:
+    """The warnings about the planes of several classes."""
+    notes = []
+    for label, result in zip(classes.tolist(), results, strict=True):
+        if not np.any(result.problem.y > 0):
+            notes.append(Note(f"the class {label!r} has no label: only the totals speak for it"))
+        else:
+            notes += [note.after(f"class {label!r}: ") for note in warnings_about(result, method)]
+    return notes
+
+
+def one_class_note(result: Result) -> list[Note]:
+    """That all labels are of one of two classes, where they are."""
+    y = result.problem.y
+    if not np.all(y == y[0]):
+        return []
+    sign = "positive" if y[0] > 0 else "negative"
+    return [Note(f"all labels are of one class (the {sign} one): only the total speaks for the other")]
+
+
+def kernel_note(result: Result) -> list[Note]:
+    """What an approximated kernel means for all that is said about the answer; nothing if it is exact."""
+    kernel = result.extras.get("kernel")
+    if kernel is None or kernel["exact"]:
+        return []
+    return [Note(f"{kernel['text']}: objective, bound and proof are those of the approximated kernel")]
+
+
+def dropped_note(dropped: Sequence[str], n_features: int) -> Note:
+    """Which features the 1-norm leaves out."""
+    if len(dropped) == 0:
+        return Note(f"the 1-norm uses all {n_features} features")
+    shown = ", ".join(dropped[:MAX_DROPPED])
+    more = f" and {len(dropped) - MAX_DROPPED} more" if len(dropped) > MAX_DROPPED else ""
+    return Note(f"the 1-norm leaves out {len(dropped)} of {n_features} features (weight 0): {shown}{more}")
