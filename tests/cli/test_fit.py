@@ -612,7 +612,7 @@ def test_ctrl_c_writes_the_best_answer(tmp_path, monkeypatch):
     assert "best " in shown
     process.send_signal(signal.SIGINT)
     shown += read_until(terminal, None)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=600)
     assert process.returncode == 0, shown
     assert "note: stopped by Ctrl-C" in shown
     assert "gap" in shown

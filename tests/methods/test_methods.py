@@ -13,6 +13,7 @@ from cs3vm.methods.reclustering.clusters import Clustering, paper_n_clusters
 from cs3vm.methods.reclustering.wircm import paper_max_fixed
 from cs3vm.solvers import get_solver
 from tests.oracle import brute_force, random_problem
+from tests.processor import at_most
 
 #: Small enough that clusters are cut, discarded and reactivated on tiny instances too.
 TINY = {"n_clusters": 3}
@@ -113,8 +114,8 @@ def test_iterations_record_every_step(method):
 @pytest.mark.parametrize("method", ["cs3vm", "rcm", "ircm", "wircm"])
 def test_time_limit_is_kept_and_the_best_point_returned(method):
     problem = blobs(3, n=40, m=1500, d=6)
-    result = solve(problem, method, solver="scip", time_limit=3.0)
-    assert result.seconds < 4.0
+    with at_most(4.5):
+        result = solve(problem, method, solver="scip", time_limit=3.0)
     assert result.found
     assert result.violation <= 1e-7
     assert result.objective <= problem.trivial.cost

@@ -16,6 +16,7 @@ from cs3vm.model.result import answer
 from cs3vm.solvers import get_solver
 from cs3vm.solvers.mip import ending
 from tests.oracle import brute_force, random_problem
+from tests.processor import at_most
 
 SOLVERS = available_solvers()
 MIP = [name for name in SOLVERS if cs3vm.solvers.SOLVERS[name].big_m]
@@ -188,9 +189,9 @@ def test_margin_and_fixed_sides_together(name, seed):
 def test_scip_stops_at_the_time_limit_with_a_bound():
     rng = np.random.default_rng(0)
     problem = Problem(rng.normal(size=(40, 8)), rng.choice([-1, 1], 40), rng.normal(size=(400, 8)), 150)
-    result = get_solver("scip")(problem, time_limit=2.0)
+    with at_most(3.0):
+        result = get_solver("scip")(problem, time_limit=2.0)
     assert result.status is Status.TIME_LIMIT
-    assert result.seconds < 3.0
     assert result.found
     assert 0 <= result.lower_bound <= result.objective
 
@@ -198,8 +199,8 @@ def test_scip_stops_at_the_time_limit_with_a_bound():
 def test_scip_checks_the_clock_while_it_builds_a_large_model():
     rng = np.random.default_rng(0)
     problem = Problem(rng.normal(size=(30, 40)), rng.choice([-1, 1], 30), rng.normal(size=(20000, 40)), 5000)
-    result = get_solver("scip")(problem, time_limit=1.0)
-    assert result.seconds < 2.0
+    with at_most(2.5):
+        result = get_solver("scip")(problem, time_limit=1.0)
     assert result.found
 
 

@@ -46,14 +46,20 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.model_selection import GridSearchCV, cross_val_score
     >>> from cs3vm import CS3VMClassifier, LabeledKFold
-    >>> clf, cv = CS3VMClassifier(time_limit=5), LabeledKFold(3)
-    >>> search = GridSearchCV(clf, {"C": [0.1, 1.0, 10.0]}, cv=cv)
-    >>> search.fit(X, y, n_positive=120)  # doctest: +SKIP
-    >>> cross_val_score(clf, X, y, cv=cv, params={"n_positive": 120})  # doctest: +SKIP
-    >>> cv = LabeledKFold(3, keep=0.2, random_state=0)
-    >>> cross_val_score(clf, X, y, cv=cv, params={"positive_rate": 0.3})  # doctest: +SKIP
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(-2, 1, (30, 2)), rng.normal(2, 1, (30, 2))])
+    >>> y = np.full(60, np.nan)
+    >>> y[:6], y[30:36] = 0, 1
+    >>> clf, cv = CS3VMClassifier("direct", time_limit=5), LabeledKFold(3)
+    >>> cross_val_score(clf, X, y, cv=cv, params={"n_positive": 24}).tolist()
+    [1.0, 1.0, 1.0]
+    >>> search = GridSearchCV(clf, {"C": [0.1, 1.0]}, cv=cv).fit(X, y, n_positive=24)
+    >>> cv = LabeledKFold(3, keep=0.5, random_state=0)
+    >>> cross_val_score(clf, X, y, cv=cv, params={"positive_rate": 0.5}).tolist()
+    [1.0, 1.0, 1.0]
     """
 
     def __init__(
