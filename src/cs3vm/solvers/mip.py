@@ -36,6 +36,8 @@ GAP_SHARE = 0.5
 CLAIM_TOLERANCE = 1e-6
 #: A backend's bound holds to its tolerances only: it is reported lower by this, relative.
 BOUND_MARGIN = 1e-7
+#: A bound counts only if a tolerance, at its worst place, is worth less than this share of the objective.
+SUPPORTED = 1e-4
 #: Added to each per-point bound.
 ROOM = 1e-6
 #: The largest value of a feature, and C and the count penalty, between which the bounds of HiGHS and SCIP on
@@ -250,7 +252,7 @@ def supports(problem: Problem, value: float) -> bool:
     """
     ranges = problem.reach(value), problem.intercept_bound(value), float((value / problem.C).max())
     largest = max(float(problem.C.max()), problem.count_penalty, value / problem.count_penalty, *ranges)
-    return FEASIBILITY_TOLERANCE * largest <= CLAIM_TOLERANCE * value
+    return FEASIBILITY_TOLERANCE * largest <= SUPPORTED * value
 
 
 def best_answer(
