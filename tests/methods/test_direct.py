@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cs3vm.convex.svm.svm import solve_convex
+from cs3vm.convex.svm import solve_convex
 
 from cs3vm import Problem, Status
 from cs3vm.engine.heuristic.judge import Ranking

@@ -19,7 +19,6 @@ from ..model.status import Status
 from .core.relaxation import Relaxation
 from .exact.crew import Options
 from .exact.incumbent import Incumbent
-from .exact.node import process
 from .exact.tree import Tree
 from .heuristic.local_search import improve
 from .jit import is_compiled
@@ -38,7 +37,7 @@ def warm_up() -> None:
     if _done:
         return
     helper = None
-    if not is_compiled(process):
+    if not is_compiled():
         logger.warning("compiling the exact engine: this happens once and takes about 20 seconds")
         helper = _start_helper()
     with _no_garbage_collection():

@@ -6,7 +6,7 @@ from time import perf_counter
 
 import numpy as np
 import pytest
-from cs3vm.convex.svm.svm import solve_convex
+from cs3vm.convex.svm import solve_convex
 
 from cs3vm import Problem
 from cs3vm.engine.core.arrays import D_MIN, GROUP_SIGN

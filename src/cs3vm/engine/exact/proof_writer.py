@@ -23,6 +23,7 @@ from ...model.problem import Problem
 from ...model.result import Result
 from ...proofs.format import FORMAT, VERSION, digest
 from ..core.active_set import copy_state, reset, set_sides, solve
+from ..core.arrays import INTERCEPT
 from ..core.relaxation import Relaxation
 
 #: Values are compared with the cutoff after losing this much, so that the checker's rounding agrees.
@@ -149,7 +150,7 @@ class _Prover:
         reset(r.base)
         solve(r.rows, r.box, r.base, r.tmp, self.held, len(self.held), self.stop, _MAX_PIVOTS, False, -1)
         node.value = max(node.value, self._record(r.base.c, None))
-        return np.asarray(r.rows.Z[n:] @ r.base.w + r.base.value[0])
+        return np.asarray(r.rows.Z[n:] @ r.base.w + r.base.value[INTERCEPT])
 
     def _flip(self, node: _Node, rows: NDArray[np.intp], to: int) -> None:
         """Evaluate single flips whose known value may have grown since it was computed."""
@@ -168,7 +169,7 @@ class _Prover:
             args = r.rows, r.box, r.spare, r.tmp, self.held, len(self.held)
             solve(*args, self.stop, _MAX_PIVOTS, False, n + j)
             node.flip[side, j] = max(node.flip[side, j], self._record(r.spare.c, (int(j), to)))
-            plane[:rank], plane[rank] = r.spare.w, r.spare.value[0]
+            plane[:rank], plane[rank] = r.spare.w, r.spare.value[INTERCEPT]
             set_sides(r.box, n + j, 0)
 
     def _record(self, c: FloatArray, flip: tuple[int, int] | None) -> float:

@@ -15,8 +15,22 @@ from ..._typing import FloatArray
 from ...convex.svm import ConvexSolution, dual_bound, solve_convex
 from ...model.problem import Problem
 from ...model.status import TracePoint
-from ..core.active_set import WORK, WORK_LIMIT, load_state, reset
-from ..core.arrays import BOUND, BRANCH_ROW, EXCESS, FLIP_BOUND, GROUP_SIGN, OBJ, SIGN, STAY_BOUND, Limits
+from ..core.active_set import load_state, reset
+from ..core.arrays import (
+    BOUND,
+    BRANCH_ROW,
+    EXCESS,
+    FLIP_BOUND,
+    GROUP_SIGN,
+    INTERCEPT,
+    OBJ,
+    SIGN,
+    SIZE,
+    STAY_BOUND,
+    WORK,
+    WORK_LIMIT,
+    Limits,
+)
 from ..core.relaxation import Relaxation, unbeatable_level
 from .crew import Crew, Node, Options, Stopped
 from .flips import hold, load_node
@@ -191,7 +205,7 @@ class Tree:
         if self.incumbent.value < self.level:  # another searcher's find
             self.update_limits()
         load_node(r.box, r.node, node.side, node.group, node.group_sign)
-        r.node.V[:] = self.root_V if node.V is None else node.V
+        r.node.flips.V[:] = self.root_V if node.V is None else node.V
         if len(node.members) == 0:
             reset(r.base)
         else:
@@ -273,7 +287,7 @@ class Tree:
         """Offer the relaxed solution; where its sides promise more, the exact solution for those sides."""
         r = self.relaxation
         before = self.incumbent.value
-        w, _ = r.original(r.base.w, float(r.base.value[0]))
+        w, _ = r.original(r.base.w, float(r.base.value[INTERCEPT]))
         self.incumbent.offer_plane(w)
         if attained < min(self.limits.cutoff, self.incumbent.value * (1.0 - 1e-7)):
             z = np.where(r.node.side != 0, r.node.side > 0, r.node.score > 0).astype(np.int8)
@@ -320,7 +334,7 @@ class Tree:
         r = self.relaxation
         node = r.node
         if self.depth == 0:
-            self.root_V[:] = node.V
+            self.root_V[:] = node.flips.V
             self.root_bound = max(self.root_bound, min(float(node.out[BOUND]), self.limits.cutoff))
         j, direction = int(node.info[BRANCH_ROW]), int(node.info[SIGN])
         stay, flip = float(node.out[STAY_BOUND]), float(node.out[FLIP_BOUND])
@@ -338,7 +352,7 @@ class Tree:
             self._store(j, *first)
             return False
         hold(r.box, node, j, first[0])
-        self._raise_values(node.V, j, first[0])
+        self._raise_values(node.flips.V, j, first[0])
         node.out[BOUND] = first[1]
         return True
 
@@ -352,9 +366,9 @@ class Tree:
         r = self.relaxation
         sides = r.node.side.copy()
         sides[j] = side
-        members = r.base.members[: r.base.count[0]].copy()
+        members = r.base.members[: r.base.number[SIZE]].copy()
         used = self.per_node * (len(self.heap) + len(self.stack))
-        V = r.node.V.copy() if used < 0.5 * self.options.memory_limit else None
+        V = r.node.flips.V.copy() if used < 0.5 * self.options.memory_limit else None
         if V is not None:
             self._raise_values(V, j, side)
         node = Node(
@@ -367,7 +381,7 @@ class Tree:
             r.base.c[: self.problem.n].copy(),
             members,
             r.base.c[members],
-            float(r.base.value[0]),
+            float(r.base.value[INTERCEPT]),
         )
         if used >= self.options.memory_limit:
             self.stack.append(node)
