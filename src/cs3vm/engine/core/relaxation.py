@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, SignArray
-from ...convex.svm import ConvexSolution, dual_bound
+from ...convex.svm import ConvexSolution, dual_bound, solve_convex
 from ...model.problem import Problem
 from .active_set import DONE, copy_state, reset, set_sides, solve
 from .arrays import AGE, INTERCEPT, SIZE, STALE, Box, Limits, Rows, new_node, new_scratch, new_state
 
 #: Right-hand sides are relaxed by up to this much (labelled, unlabelled rows): still a relaxation.
 PERTURBATION = (1e-8, 1e-9)
+_OTHER_PERTURBATIONS = (0.0, 1.0, 30.0)  # multiples of it, tried where a bound disappoints
 #: From this many labelled rows on the root starts from the interior-point solution.
 WARM_START_ROWS = 150
 
@@ -87,7 +88,13 @@ class Relaxation:
         members = order[inside[order] > 1e-6].astype(np.int64)
         return c[:n].copy(), members, c[members], float(svm.b + svm.w @ self.centre)
 
-    def cold_bound(self, side: SignArray, level: float, factor: float) -> float:
+    def careful_bound(self, side: SignArray, level: float) -> float:
+        """Bound the SVM value for these sides, from scratch and in several ways."""
+        solution = solve_convex(self.problem, side)
+        bound = dual_bound(self.problem, solution.alpha, solution.beta, level)
+        return max(bound, *(self._cold_bound(side, level, factor) for factor in _OTHER_PERTURBATIONS))
+
+    def _cold_bound(self, side: SignArray, level: float, factor: float) -> float:
         """Bound the SVM value for these sides from scratch, with a perturbation scaled by ``factor``."""
         problem, n = self.problem, self.problem.n
         rng = np.random.default_rng(int(1000 * factor))

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from ..._typing import FloatArray, IntArray, SignArray
-from ..core.active_set import DONE, all_scores, copy_state, set_side, set_sides, solve
+from ..._typing import FloatArray, SignArray
+from ..core.active_set import DONE, all_scores, copy_state, set_side, solve
 from ..core.arrays import (
     D_MIN,
     EXCESS,
     FLIPS,
-    FRESH,
-    GROUP_SIGN,
     INTERCEPT,
     N_HELD,
     N_NEW,
@@ -174,20 +170,6 @@ def hold(box: Box, node: NodeArrays, j: int, side: int) -> None:
     node.info[N_HELD] += 1
     node.new[node.info[N_NEW]] = j
     node.info[N_NEW] += 1
-
-
-def load_node(box: Box, node: NodeArrays, sides: SignArray, group: IntArray, group_sign: int) -> None:
-    """Start a node from stored sides and groups; no flip solution is known."""
-    n, m = len(box.p) - len(sides), len(sides)
-    held = n + np.flatnonzero(sides)
-    node.side[:] = sides
-    node.group[:] = group
-    node.flips.have[:] = 0
-    node.flips.witness[:] = -1
-    node.held[: len(held)] = held
-    node.info[:] = 0
-    node.info[[N_HELD, FRESH, GROUP_SIGN]] = len(held), 1, group_sign
-    set_sides(box, np.arange(n, n + m), sides)
 
 
 @kernel

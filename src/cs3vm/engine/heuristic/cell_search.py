@@ -70,7 +70,7 @@ def _move(  # type: ignore[no-untyped-def]
 class Cells:
     """The current cell, its optimum, and moves to better ones."""
 
-    def __init__(self, search: Search, random_state: int = 0) -> None:
+    def __init__(self, search: Search, random_state: int) -> None:
         self.search, self.problem = search, search.problem
         relaxation = Relaxation(self.problem, random_state)
         self.relaxation, self.rows, self.box, self.tmp = (
