@@ -100,7 +100,8 @@ def _cached(function: Callable[..., object], options: dict[str, Any]) -> Any:
             dispatcher = numba.njit(cache=True, **options)(function)
     index, sources = _index(dispatcher), _digest()
     if index is None or not sources:
-        _warn_once("this version of numba is unknown: compiled code is not kept, every process compiles")
+        why = "the engine's source files are missing" if index else "this version of numba is unknown"
+        _warn_once(f"{why}: compiled code is not kept, every process compiles")
         return None
     index._source_stamp = sources
     return dispatcher
