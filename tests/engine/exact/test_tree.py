@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 from cs3vm import Problem, Status
+from cs3vm.convex.svm import solve_convex
+from cs3vm.engine.core.relaxation import Relaxation
+from cs3vm.engine.exact.crew import Options
+from cs3vm.engine.exact.incumbent import Incumbent
 from cs3vm.engine.exact.pairs import DIRECTION, HITS, TESTS, new_graph, switch_off_if_useless
+from cs3vm.engine.exact.tree import Tree
 from cs3vm.engine.heuristic.local_search import LocalSearch
 from cs3vm.engine.warm_up import warm_up
 from cs3vm.model.result import Result
@@ -256,13 +261,15 @@ def test_a_processed_root_is_one_node() -> None:
     assert closed.is_optimal
     assert closed.n_nodes == 1  # the SVM has the right count: its value is the bound
     p = medium_problem(rng, m=40)
-    improved = solve(p, cutoff=1e6, first_improvement=True, start=np.zeros(p.d), heuristic=False)
     stopped = solve(p, node_limit=1, heuristic=False, time_limit=600.0)
     assert stopped.n_nodes == 1
-    assert improved.n_nodes <= 1
     late = solve(p, time_limit=0.0, heuristic=False)
     assert late.status is Status.TIME_LIMIT
     assert late.n_nodes == 1
+    options = Options(np.inf, first_improvement=True)  # and no incumbent: the root's solution is the first
+    tree = Tree(p, Incumbent(p), options, 0.0, Relaxation(p), 0.0, solve_convex(p))
+    assert tree.run() == "improved"
+    assert tree.crew.n_nodes == 1
 
 
 def test_the_graph_is_switched_off_by_its_use_and_not_by_the_clock() -> None:

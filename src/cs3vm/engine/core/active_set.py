@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, SignArray
-from ..jit import NO_ROW, kernel, spliced
+from ..jit import NO, NO_ROW, YES, kernel, spliced
 from .arrays import (
     AGE,
     DUAL,
@@ -33,6 +33,8 @@ from .margin_set import contract, dot, expand, gamma_floor, prepare, rebuild, ro
 
 #: How a run ends: optimal; the value has reached ``stop``; out of pivots, or of work where that is limited.
 DONE, STOPPED, STUCK = 0, 1, 2
+#: Whether a run obeys the work limit.
+PAUSABLE, TO_THE_END = YES, NO
 # What ends a step: the pushed row is on target or at a bound, a row leaves or enters M, or nothing does.
 _TARGET, _BOUND, _LEAVE, _ENTER, _NONE = 0, 1, 2, 3, 4
 _REFRESH = 30  # pivots after which the inverse is rebuilt
@@ -45,7 +47,9 @@ def _score(rows: Rows, st: State, j: int) -> float:
 
 
 @spliced
-def _watch(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: float, t: float, push: int):
+def _watch(
+    rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: float, t: float, push: int
+) -> tuple[float, int]:
     """The first labelled row outside M that reaches its target, if before t."""
     who = NO_ROW
     floor = 1e-12 * rows.size * np.sqrt(dot(tmp.dw, tmp.dw)) + 1e-300
@@ -170,7 +174,7 @@ def solve(
     box: Box,
     st: State,
     tmp: Scratch,
-    held,
+    held: IntArray,
     n_held: int,
     stop: float,
     max_pivots: int,
@@ -179,7 +183,8 @@ def solve(
 ) -> int:
     """Push violated rows, ``first`` before the others if not -1, until the dual value reaches ``stop``.
 
-    To push row j is to raise its multiplier until its score is on target; each pass of the loop is a pivot.
+    The first ``n_held`` rows of ``held`` have a side. To push row j is to raise its multiplier until its
+    score is on target; each pass of the loop is a pivot.
     """
     limit = tmp.counter[PIVOTS] + max_pivots
     if first >= 0:

@@ -102,9 +102,9 @@ class Candidates(NamedTuple):
 # may stay before the total is missed; and the usual size of a group.
 BOUND, OBJ, EXCESS, D_MIN, STAY_BOUND, FLIP_BOUND, ROOM, GROUP_SIZE = range(8)
 # Positions in NodeArrays.info: the lengths of ``held`` and ``new``; the row to branch on, or -1; the side
-# that has too many rows; whether the relaxation is solved; whether no groups were formed since the node was
-# loaded; and the side of the rows in groups.
-N_HELD, N_NEW, BRANCH_ROW, SIGN, SOLVED, FRESH, GROUP_SIGN = range(7)
+# that has too many rows; whether no groups were formed since the node was loaded; and the side of the rows in
+# groups.
+N_HELD, N_NEW, BRANCH_ROW, SIGN, FRESH, GROUP_SIGN = range(6)
 
 
 class NodeArrays(NamedTuple):
@@ -187,5 +187,5 @@ def new_node(m: int, rank: int) -> NodeArrays:
         group=numbers(),
         mark=numbers(),
         out=np.zeros(8),
-        info=np.zeros(7, dtype=np.int64),
+        info=np.zeros(6, dtype=np.int64),
     )

@@ -7,7 +7,8 @@ import numpy as np
 from ..._typing import FloatArray, IntArray, SignArray
 from ...convex.svm import ConvexSolution, dual_bound, solve_convex
 from ...model.problem import Problem
-from .active_set import DONE, copy_state, reset, set_sides, solve
+from ..jit import NO_ROW
+from .active_set import DONE, TO_THE_END, copy_state, reset, set_sides, solve
 from .arrays import AGE, INTERCEPT, SIZE, STALE, Box, Limits, Rows, new_node, new_scratch, new_state
 
 #: Right-hand sides are relaxed by up to this much (labelled, unlabelled rows): still a relaxation.
@@ -103,7 +104,7 @@ class Relaxation:
         held = n + np.flatnonzero(side)
         set_sides(box, held, side[held - n])
         reset(self.spare)
-        solve(rows, box, self.spare, self.tmp, held, len(held), level, 5000, False, -1)
+        solve(rows, box, self.spare, self.tmp, held, len(held), level, 5000, TO_THE_END, NO_ROW)
         c = self.spare.c
         beta = np.where(side > 0, np.maximum(c[n:], 0.0), np.where(side < 0, np.minimum(c[n:], 0.0), 0.0))
         return dual_bound(problem, problem.y * c[:n], beta, level)
@@ -118,7 +119,7 @@ class Relaxation:
         copy_state(self.base, state)
         for _ in range(2):  # the second time only to correct what has drifted
             state.number[AGE] = STALE
-            if solve(rows, box, state, self.tmp, held, m, np.inf, 2000, False, -1) != DONE:
+            if solve(rows, box, state, self.tmp, held, m, np.inf, 2000, TO_THE_END, NO_ROW) != DONE:
                 return None
         w = state.c @ rows.X
         members = state.members[: state.number[SIZE]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._typing import FloatArray, SignArray
-from ..core.active_set import DONE, all_scores, copy_state, set_side, solve
+from ..core.active_set import DONE, TO_THE_END, all_scores, copy_state, set_side, solve
 from ..core.arrays import (
     D_MIN,
     EXCESS,
@@ -24,7 +24,7 @@ from ..core.arrays import (
     State,
 )
 from ..core.bounds import safe_bound, sort_together
-from ..jit import NO, ZERO, integer, kernel, spliced
+from ..jit import ZERO, integer, kernel, spliced
 
 _MAX_PIVOTS = integer(400)
 _REFRESH = 12  # flips after which the threshold is computed anew
@@ -120,7 +120,7 @@ def flip_all(
         i = rows.n + j
         copy_state(base, st)
         set_side(box, i, -direction)
-        outcome = solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, NO, i)
+        outcome = solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, TO_THE_END, i)
         for x in range(rank):
             flips.plane[j, x] = st.w[x]
         flips.plane[j, rank] = st.value[INTERCEPT]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, SignArray
-from ..core.active_set import DONE, all_scores, copy_state, set_side, solve
+from ..core.active_set import DONE, TO_THE_END, all_scores, copy_state, set_side, solve
 from ..core.arrays import (
     BOUND,
     D_MIN,
@@ -36,7 +36,7 @@ from ..core.arrays import (
     State,
 )
 from ..core.bounds import safe_bound
-from ..jit import NO, ZERO, integer, kernel, spliced
+from ..jit import ZERO, integer, kernel, spliced
 from .flips import candidates, held_weight
 
 _MAX_PIVOTS = integer(400)
@@ -176,7 +176,7 @@ def _flip_some(
         held[n_held + members] = i
         members += 1
         together = free if st.w.shape[0] > _FEW_DIMENSIONS else members
-        outcome = solve(rows, box, st, tmp, held, n_held + together, level, _MAX_PIVOTS, NO, i)
+        outcome = solve(rows, box, st, tmp, held, n_held + together, level, _MAX_PIVOTS, TO_THE_END, i)
         if outcome != DONE or together == free:
             return
         all_scores(rows.ZT, n, st.w, st.value[INTERCEPT], tmp.scores)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.active_set import DONE, reset, solve
+from ..core.active_set import DONE, PAUSABLE, reset, solve
 from ..core.arrays import (
     BOUND,
     BRANCH_ROW,
@@ -15,7 +15,6 @@ from ..core.arrays import (
     N_HELD,
     OBJ,
     SIGN,
-    SOLVED,
     STAY_BOUND,
     WORK,
     WORK_LIMIT,
@@ -88,7 +87,9 @@ def _relax(rows: Rows, box: Box, base: State, tmp: Scratch, node: NodeArrays, li
     stop = lim.cutoff - lim.penalty * d_min
     outcome, obj = DONE, 0.0
     for attempt in range(2):  # a second time from scratch where the bound disappoints
-        outcome = solve(rows, box, base, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, YES, NO_ROW)
+        outcome = solve(
+            rows, box, base, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, PAUSABLE, NO_ROW
+        )
         late = tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]
         if attempt == 0 and late and outcome != DONE and base.value[DUAL] < stop:
             return PAUSED
@@ -97,7 +98,6 @@ def _relax(rows: Rows, box: Box, base: State, tmp: Scratch, node: NodeArrays, li
         if attempt > 0 or not (drift or (outcome != DONE and obj < stop)):
             break
         reset(base)
-    node.info[SOLVED] = outcome == DONE
     node.out[OBJ] = max(node.out[OBJ], obj)
     node.out[BOUND] = max(node.out[BOUND], node.out[OBJ] + lim.penalty * d_min)
     return FATHOMED if node.out[BOUND] >= lim.cutoff else BRANCH

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...model.problem import Problem
-from ..core.active_set import DONE, copy_state, set_side, solve
+from ..core.active_set import DONE, TO_THE_END, copy_state, set_side, solve
 from ..core.arrays import (
     D_MIN,
     EXCESS,
@@ -35,7 +35,7 @@ from ..core.arrays import (
     new_state,
 )
 from ..core.bounds import safe_bound
-from ..jit import NO, ZERO, integer, kernel, spliced
+from ..jit import ZERO, integer, kernel, spliced
 
 if TYPE_CHECKING:
     from ..core.relaxation import Relaxation
@@ -185,11 +185,11 @@ def _pair_values(
     copy_state(base, first)
     set_side(box, j, side)
     held[n_held] = j
-    if solve(rows, box, first, tmp, held, n_held + 1, stop, _MAX_PIVOTS, NO, j) == DONE:
+    if solve(rows, box, first, tmp, held, n_held + 1, stop, _MAX_PIVOTS, TO_THE_END, j) == DONE:
         for a in range(partners.shape[0]):
             copy_state(first, st)
             set_side(box, partners[a], side)
-            solve(rows, box, st, tmp, held, n_held + 1, stop, _MAX_PIVOTS, NO, partners[a])
+            solve(rows, box, st, tmp, held, n_held + 1, stop, _MAX_PIVOTS, TO_THE_END, partners[a])
             values[a] = safe_bound(rows, box, st, tmp.wx, lim)
             set_side(box, partners[a], ZERO)
     set_side(box, j, ZERO)

@@ -1,6 +1,6 @@
 """Local search over cells with a warm-started active set.
 
-The same neighbourhoods as in :mod:`.polish`, for problems small enough to hold every row: the optimum of a
+The same neighbourhoods as in :mod:`.cell`, for problems small enough to hold every row: the optimum of a
 neighbouring cell is a few pivots away, and a neighbour is given up as soon as its dual value shows that it
 cannot improve. That makes it tens of times faster than solving each cell afresh.
 """
@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
-from ..core.active_set import DONE, copy_state, load_state, reset, set_side, set_sides, solve
+from ..core.active_set import DONE, TO_THE_END, copy_state, load_state, reset, set_side, set_sides, solve
 from ..core.arrays import DUAL, INTERCEPT, SIZE, Box, Rows, Scratch, State, new_state
 from ..core.margin_set import contract, dual_value
 from ..core.relaxation import PERTURBATION, Relaxation
-from ..jit import NO, NO_ROW, ZERO, kernel
+from ..jit import NO_ROW, ZERO, kernel
 from .cell import Cell, Sides, solve_cell
 from .incumbent import IMPROVEMENT, Plane, Search
 
@@ -30,15 +30,15 @@ PARTNERS = 6
 
 
 @kernel
-def _move(  # type: ignore[no-untyped-def]
+def _move(
     rows: Rows,
     box: Box,
     source: State,
     st: State,
     tmp: Scratch,
-    flips,
-    sides,
-    held,
+    flips: IntArray,
+    sides: IntArray,
+    held: IntArray,
     stop: float,
     max_pivots: int,
 ) -> bool:
@@ -56,12 +56,12 @@ def _move(  # type: ignore[no-untyped-def]
                 break
         if st.c[i] != 0.0:
             box.p[i] = -1e12 if st.c[i] > 0.0 else 1e12
-            solve(rows, box, st, tmp, held, ZERO, np.inf, max_pivots, NO, i)
+            solve(rows, box, st, tmp, held, ZERO, np.inf, max_pivots, TO_THE_END, i)
         set_side(box, i, int(sides[k]))
         if st.c[i] != 0.0:
             return False
     st.value[DUAL] = dual_value(rows, box, st)
-    if solve(rows, box, st, tmp, held, held.shape[0], stop, max_pivots, NO, NO_ROW) != DONE:
+    if solve(rows, box, st, tmp, held, held.shape[0], stop, max_pivots, TO_THE_END, NO_ROW) != DONE:
         return False
     st.value[DUAL] = dual_value(rows, box, st)
     return bool(st.value[DUAL] < stop)
