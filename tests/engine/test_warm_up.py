@@ -1,25 +1,123 @@
-"""The first call compiles, says so, and leaves the code to later processes."""
+"""The first process compiles, says so, and leaves the code to the others, who wait for it."""
 
 from __future__ import annotations
 
-import ast
 import gc
+import logging
+import os
+import subprocess
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from benchmarks.start import ready
+from cs3vm.engine import jit
 from cs3vm.engine import warm_up as warm
 
+COMPILING, WAITING = "compiling the exact engine: this", "another process is compiling"
 
-def test_only_the_first_process_compiles_and_it_says_so_once(tmp_path):
-    _, first, message = ready(str(tmp_path), cores=2)
-    _, later, silence = ready(str(tmp_path), cores=2)
-    assert message.count("compiling the exact engine") == 1
-    assert silence == ""
-    assert later < 0.2 * first
+PROCESS = """
+import logging
+logging.basicConfig(format="%(message)s")
+from cs3vm.engine.jit import KERNELS
+from cs3vm.engine.warm_up import warm_up
+warm_up()
+print(sum(sum(kernel.stats.cache_misses.values()) for kernel in KERNELS))
+"""
+
+
+def start(cache: Path) -> subprocess.Popen[str]:
+    """A process that needs the engine; it prints how many kernels it compiled."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, "-c", PROCESS], env=environment, text=True, **pipes)
+
+
+def test_of_several_processes_one_compiles_and_says_so_once(tmp_path):
+    processes = [start(tmp_path) for _ in range(3)]
+    ends = [process.communicate() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    said = "".join(message for _, message in ends)
+    assert said.count(COMPILING) == 1
+    assert said.count(WAITING) <= 2
+    assert sorted(number == "0\n" for number, _ in ends) == [False, True, True]
+    later = start(tmp_path)
+    assert later.communicate() == ("0\n", "")
+    # an argument with a literal type, or one of another layout, would make a second file
+    files = Counter(path.name.split("-")[0] for path in tmp_path.rglob("*.nbc"))
+    assert {name for name, number in files.items() if number > 1} == {"groups._fill"}
+    assert len(files) == len(jit.KERNELS)
+
+
+HOLDER = """
+import fcntl, sys
+file = open(sys.argv[1], "ab")
+fcntl.lockf(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def held(tmp_path, monkeypatch):
+    """Another process has the lock and nothing is compiled; how often we looked."""
+    pytest.importorskip("fcntl")
+    monkeypatch.setattr(warm, "_cache_folder", lambda: str(tmp_path))
+    looks: list[None] = []
+
+    def nothing_is_compiled() -> bool:
+        looks.append(None)
+        return False
+
+    monkeypatch.setattr(warm, "is_compiled", nothing_is_compiled)
+    monkeypatch.setattr(warm, "_LOOK", 0.001)
+    file = warm._lock_file()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, file.name], text=True, **pipes)
+    assert holder.stdout.readline() == "held\n"
+    yield holder, looks
+    holder.kill()
+    holder.communicate()
+
+
+def test_waiting_ends_after_a_while(held, monkeypatch, caplog):
+    _, looks = held
+    monkeypatch.setattr(warm, "_WAIT", 0.1)
+    with caplog.at_level(logging.WARNING), warm._turn():
+        assert len(looks) > 1
+    assert caplog.text.count(WAITING) == 1
+
+
+def test_a_process_that_dies_gives_up_its_lock(held, caplog):
+    holder, _ = held
+    holder.kill()
+    holder.wait()
+    with caplog.at_level(logging.WARNING), warm._turn():
+        pass
+    assert caplog.text == ""
+
+
+def test_whoever_waits_goes_on_once_all_is_compiled(held, monkeypatch):
+    _, looks = held
+    monkeypatch.setattr(warm, "is_compiled", lambda: len(looks) > 5 or looks.append(None) is not None)
+    with warm._turn():
+        assert len(looks) > 5
+
+
+def test_an_error_while_compiling_is_not_lost_and_frees_the_lock(tmp_path, monkeypatch):
+    monkeypatch.setattr(warm, "_cache_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(warm, "is_compiled", lambda: False)
+    for _ in range(2):
+        with pytest.raises(OSError, match="disk"), warm._turn():
+            raise OSError("disk")
+
+
+def test_without_a_cache_there_is_neither_lock_nor_helper(monkeypatch):
+    monkeypatch.setattr(warm, "_cache_folder", lambda: None)
+    assert warm._lock_file() is None
+    assert warm._start_helper() is None
 
 
 @pytest.mark.parametrize("python", ["", "no-such-python"])
@@ -49,25 +147,3 @@ def test_garbage_is_collected_again_afterwards():
         assert not gc.isenabled()
         raise ZeroDivisionError
     assert gc.isenabled()
-
-
-def test_functions_without_a_python_wrapper_are_called_by_kernels_only():
-    """A call from Python would end the process without a message."""
-    folder = Path(warm.__file__).parent
-    functions = {
-        node: {word.id for word in node.decorator_list if isinstance(word, ast.Name)}
-        for path in folder.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef)
-    }
-    bare = {"inner", "inlined", "spliced", "compiled_strictly"}
-    names = {node.name for node, words in functions.items() if words & bare}
-    assert "set_side" in names
-    for node, words in functions.items():
-        if not words & (bare | {"kernel", "strict_kernel"}):
-            called = {call.func.id for call in calls(node) if isinstance(call.func, ast.Name)}
-            assert not called & names, f"{node.name} calls {called & names}"
-
-
-def calls(node: ast.AST) -> list[ast.Call]:
-    return [part for part in ast.walk(node) if isinstance(part, ast.Call)]

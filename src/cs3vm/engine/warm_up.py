@@ -1,4 +1,8 @@
-"""Compile before the clock starts: once ever, some twenty seconds; later processes load the cached code."""
+"""Compile before the clock starts: once ever, some twenty seconds; later processes load the cached code.
+
+Where several processes find the cache empty, one compiles and the others wait for it. Where there is a second
+core, a helper of that one compiles the heuristic meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,13 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from errno import EACCES, EAGAIN
+from pathlib import Path
 from subprocess import DEVNULL, Popen, TimeoutExpired
-from time import perf_counter
+from threading import Lock
+from time import perf_counter, sleep
+from typing import IO
 
 import numpy as np
 
@@ -24,10 +32,18 @@ from .exact.tree import Tree
 from .heuristic.local_search import improve
 from .jit import is_compiled
 
+try:
+    import fcntl
+except ImportError:  # no such locks here: every process compiles for itself
+    fcntl = None  # type: ignore[assignment]
+
 logger = logging.getLogger(__name__)
 _done = False
+_one_thread = Lock()
 #: Seconds after which a helper is given up: this process then compiles its share, too.
 _PATIENCE = 20.0
+#: Seconds to wait for another process that compiles, and between two looks at its lock.
+_WAIT, _LOOK = 120.0, 0.1
 #: Marks a helper: it starts none itself.
 _MARK = "CS3VM_COMPILES"
 
@@ -35,25 +51,80 @@ _MARK = "CS3VM_COMPILES"
 def warm_up() -> None:
     """Load or compile the kernels by solving a tiny problem; time limits do not count this."""
     global _done
-    if _done:
-        return
+    with _one_thread:
+        if not _done:
+            with _turn():
+                _load_or_compile()
+            _done = True
+
+
+def _load_or_compile() -> None:
+    """Call every kernel; with a helper where that compiles them."""
     helper = None
-    if not is_compiled(process):
+    if not is_compiled():
         logger.warning("compiling the exact engine: this happens once and takes about 20 seconds")
         helper = _start_helper()
     with _no_garbage_collection():
         try:
             _search()
             if helper is not None:
-                helper.wait(_PATIENCE)
-        except TimeoutExpired:
-            pass
+                with suppress(TimeoutExpired):
+                    helper.wait(_PATIENCE)
         finally:
             if helper is not None:
                 helper.kill()
                 helper.wait()
         warm_up_heuristic()
-    _done = True
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """Wait while another process compiles; then it is our turn, if anything is left to compile."""
+    file = None if is_compiled() else _lock_file()
+    try:
+        if file is not None:
+            _wait_for(file)
+        yield
+    finally:
+        if file is not None:
+            file.close()
+
+
+def _lock_file() -> IO[bytes] | None:
+    """The file whose lock has the process that compiles; None where nothing is cached or locks are unknown.
+
+    The system gives up the lock of a process that ends. The file stays: removed, it would be another one for
+    the next process than for those that wait.
+    """
+    folder = _cache_folder()
+    if folder is None or fcntl is None:
+        return None
+    try:
+        return open(Path(folder) / f"cs3vm-compiling.{sys.implementation.cache_tag}.lock", "ab")
+    except OSError:
+        return None
+
+
+def _wait_for(file: IO[bytes]) -> None:
+    """Return once this process has the lock, all is compiled, or the others have had time enough."""
+    deadline, told = perf_counter() + _WAIT, False
+    while not is_compiled() and perf_counter() < deadline:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError as error:
+            if error.errno not in (EACCES, EAGAIN):  # a folder without locks
+                return
+        if not told:
+            logger.warning("another process is compiling the exact engine: waiting for it")
+            told = True
+        sleep(_LOOK)
+
+
+def _cache_folder() -> str | None:
+    """Where the longest kernel is kept; None where nothing is."""
+    folder: str | None = process.stats.cache_path  # type: ignore[attr-defined]
+    return folder
 
 
 def warm_up_heuristic() -> None:
@@ -84,7 +155,7 @@ def _start_helper() -> Popen[bytes] | None:
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     plain = sys.executable and not getattr(sys, "frozen", False)  # else it is no Python but a program
-    if cores < 2 or not plain or _MARK in os.environ:
+    if cores < 2 or not plain or _MARK in os.environ or _cache_folder() is None:
         return None
     command = f"from {__name__} import warm_up_heuristic; warm_up_heuristic()"
     path = os.pathsep.join(filter(None, sys.path))

@@ -13,11 +13,9 @@ import numpy as np
 from .._typing import FloatArray
 from ..convex.gate import checked
 from ..convex.svm import first_answer, root_bound, solve_convex
-from ..engine.core.margin_set import counters
 from ..engine.core.relaxation import Relaxation
 from ..engine.exact.crew import Options
 from ..engine.exact.incumbent import Incumbent
-from ..engine.exact.pairs import joint_counters
 from ..engine.exact.tree import Tree
 from ..engine.warm_up import warm_up
 from ..exceptions import InvalidProblemError
@@ -166,8 +164,7 @@ def _result(tree: Tree, reason: str, seconds: float) -> Result:
         "extras": {
             "root_bound": tree.root_bound,
             "unresolved": tree.crew.n_unresolved,
-            **counters(tree.relaxation.tmp),
-            **joint_counters(tree.graph),
+            **tree.counters(),
             **({} if best is None else best.extras),
         },
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ from cs3vm import Problem
 from cs3vm.convex.svm import solve_convex
 from cs3vm.engine.core.arrays import D_MIN, GROUP_SIGN
 from cs3vm.engine.core.relaxation import Relaxation
+from cs3vm.engine.exact import tree as tree_module
 from cs3vm.engine.exact.crew import Options
 from cs3vm.engine.exact.incumbent import Incumbent
 from cs3vm.engine.exact.tree import Tree
@@ -49,7 +48,7 @@ def test_against_all_lines(batch: int) -> None:
     rng = np.random.default_rng([batch, 41])
     for _ in range(12):
         problem = biased_problem(rng, int(rng.integers(4, 20)), int(rng.integers(10, 24)), 2)
-        result = solve(problem, joint=bool(rng.random() < 0.5), time_limit=30.0)
+        result = solve(problem, joint=bool(rng.random() < 0.5), time_limit=600.0)
         check(problem, result, brute_force_in_the_plane(problem))
 
 
@@ -65,10 +64,9 @@ def test_no_group_can_flip_below_the_cutoff(node_limit: int) -> None:
     """What the engine's groups at some node claim, checked row by row with another solver."""
     problem = hard_problem(0)
     incumbent = Incumbent(problem)
-    incumbent.offer(improve(problem))
-    began = perf_counter()
-    options = Options(began + 60.0, node_limit=node_limit, joint=False)
-    tree = Tree(problem, incumbent, options, began, Relaxation(problem), 0.0, solve_convex(problem))
+    incumbent.offer(improve(problem, time_limit=600.0))
+    options = Options(np.inf, node_limit=node_limit, joint=False)
+    tree = Tree(problem, incumbent, options, 0.0, Relaxation(problem), 0.0, solve_convex(problem))
     tree.update_limits()
     assert tree.run() == "nodes"
     node = tree.relaxation.node
@@ -82,11 +80,14 @@ def test_no_group_can_flip_below_the_cutoff(node_limit: int) -> None:
             assert svm_with_sides(problem, sides) >= level * (1.0 - 1e-6)
 
 
-def test_groups_close_nodes_and_change_nothing_else() -> None:
+def test_groups_close_nodes_and_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_module, "_SLICE", 60.0)  # no node is interrupted, however slow the machine
     problem = hard_problem(1)
-    first, second = (solve(problem, time_limit=60.0) for _ in range(2))
+    start = improve(problem, time_limit=600.0)
+    options = {"start": start, "time_limit": 600.0}
+    first, second = (solve(problem, **options) for _ in range(2))
     assert first.is_optimal
     assert first.extras["group_closed"] > 0
     assert (first.n_nodes, first.extras["group_closed"]) == (second.n_nodes, second.extras["group_closed"])
-    reference = solve(problem, cutoff=first.objective * 0.999, time_limit=60.0)
+    reference = solve(problem, cutoff=first.objective * 0.999, time_limit=600.0)
     assert not reference.found

@@ -9,6 +9,13 @@ import numpy as np
 import pytest
 
 from cs3vm import Problem, Status
+from cs3vm.convex.svm import first_answer, solve_convex
+from cs3vm.engine.core.relaxation import Relaxation
+from cs3vm.engine.exact.crew import Options
+from cs3vm.engine.exact.incumbent import Incumbent
+from cs3vm.engine.exact.tree import Tree
+from cs3vm.engine.heuristic.incumbent import Search
+from cs3vm.engine.heuristic.local_search import LocalSearch
 from cs3vm.exceptions import InvalidProblemError
 from cs3vm.solvers.bnb_ import solve
 from tests.engine.exact.test_tree import check, medium_problem, tiny_problem
@@ -28,7 +35,7 @@ def test_brute_force(batch):
             optimum = brute_force(problem)
         except ArithmeticError:  # the oracle's solver gave up: nothing to compare with
             continue
-        result = solve(problem, time_limit=30.0, n_jobs=3)
+        result = solve(problem, time_limit=600.0, n_jobs=3)
         if np.isinf(optimum):
             assert result.status is Status.INFEASIBLE
         else:
@@ -46,32 +53,68 @@ def hard_problem():
 def test_larger_trees_end_with_the_same_optimum_from_a_bad_incumbent():
     for seed in range(6):
         problem = medium_problem(np.random.default_rng(seed), m=30, d=4)
-        one = solve(problem, time_limit=60.0)
-        two = solve(problem, time_limit=60.0, n_jobs=2)
+        one = solve(problem, time_limit=600.0)
+        two = solve(problem, time_limit=600.0, n_jobs=2)
         assert one.status is two.status is Status.OPTIMAL
         assert two.objective == pytest.approx(one.objective, rel=2e-6)
         assert two.lower_bound <= one.objective * (1 + 1e-12)
 
 
+def search(problem, n_jobs, node_limit, random_state=0):
+    """A search that ends at a node limit, with all that its threads know."""
+    incumbent = Incumbent(problem)
+    incumbent.offer(first_answer(problem, solve_convex(problem)))
+    options = Options(np.inf, node_limit=node_limit, n_jobs=n_jobs)
+    relaxation = Relaxation(problem, random_state)
+    tree = Tree(problem, incumbent, options, 0.0, relaxation, 0.0, solve_convex(problem))
+    tree.update_limits()
+    assert tree.run() == "nodes"
+    return tree
+
+
 def test_nodes_are_shared():
-    names = set()
-    result = solve(hard_problem(), time_limit=4.0, n_jobs=3, callback=lambda _: names.update(searchers()))
-    assert names == {"cs3vm-bnb"}
-    assert result.status is Status.TIME_LIMIT
-    assert result.seconds < 6.0
-    limited = solve(hard_problem(), node_limit=200, time_limit=60.0, n_jobs=3)
+    tree = search(hard_problem(), 3, 600)
+    assert len(tree.crew.members) == 3
+    assert all(member.n_nodes > 0 for member in tree.crew.members)
+    assert 600 <= tree.crew.n_nodes <= 602
+    assert not searchers()
+    limited = solve(hard_problem(), node_limit=200, time_limit=600.0, n_jobs=3)
     assert limited.status is Status.NODE_LIMIT
     assert 200 <= limited.n_nodes <= 202
-    assert limited.lower_bound < result.objective
+    assert limited.lower_bound < limited.objective
     assert not searchers()
+
+
+def test_counters_cover_all_threads(monkeypatch):
+    tree = search(hard_problem(), 2, 600)
+    total = tree.counters()
+    done = [member.work() for member in tree.crew.members]
+    assert all(work["pivots"] > 0 and work["flips"] > 0 for work in done)
+    assert total == {name: done[0][name] + done[1][name] for name in done[0]}
+    assert done[1]["pairs"] == 0  # the root's pairs are counted once
+    monkeypatch.setattr(Tree, "counters", lambda self: {"pivots": -1})
+    assert solve(medium_problem(np.random.default_rng(0), m=10)).extras["pivots"] == -1
+
+
+def test_all_threads_and_the_search_over_cells_use_the_seed():
+    problem = hard_problem()
+    for seed in (0, 3):
+        members = search(problem, 2, 600, seed).crew.members
+        assert [member.relaxation.random_state for member in members] == [seed, seed]
+    relax = []
+    for seed in (0, 3, 3):
+        local = LocalSearch(Search(problem, 600.0), np.random.default_rng(seed), seed, patience=6)
+        relax.append(local.cells.relaxation.relax)
+    assert not np.array_equal(relax[0], relax[1])
+    assert np.array_equal(relax[1], relax[2])
 
 
 def test_an_interrupt_ends_all_threads_and_keeps_the_answer():
     def interrupt(point):
-        if point.nodes > 0:
+        if point.nodes > 1:  # the root was one: now there are threads
             _thread.interrupt_main()
 
-    result = solve(hard_problem(), time_limit=60.0, n_jobs=2, callback=interrupt)
+    result = solve(hard_problem(), time_limit=600.0, n_jobs=2, callback=interrupt)
     assert result.found
     assert result.status is Status.INTERRUPTED
     assert result.lower_bound <= result.objective
@@ -80,17 +123,15 @@ def test_an_interrupt_ends_all_threads_and_keeps_the_answer():
 
 def test_an_error_in_the_callback_reaches_the_caller_and_ends_all_threads():
     def fail(point):
-        if point.nodes > 0:
+        if point.nodes > 1:  # the root was one: now there are threads
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        solve(hard_problem(), time_limit=60.0, n_jobs=2, callback=fail)
+        solve(hard_problem(), time_limit=600.0, n_jobs=2, callback=fail)
     assert not searchers()
 
 
 def test_an_error_in_another_thread_reaches_the_caller(monkeypatch):
-    from cs3vm.engine.exact.tree import Tree
-
     store = Tree._store
 
     def fail(self, *arguments):
@@ -100,7 +141,7 @@ def test_an_error_in_another_thread_reaches_the_caller(monkeypatch):
 
     monkeypatch.setattr(Tree, "_store", fail)
     with pytest.raises(ZeroDivisionError):
-        solve(hard_problem(), time_limit=60.0, n_jobs=2)
+        solve(hard_problem(), time_limit=600.0, n_jobs=2)
     assert not searchers()
 
 

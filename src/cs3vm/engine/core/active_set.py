@@ -12,59 +12,46 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, SignArray
-from ..jit import inlined, inner, kernel, spliced
-from .arrays import Box, Rows, Scratch, State
-from .margin_set import (
-    FLIPS,
+from ..jit import NO, NO_ROW, YES, kernel, spliced
+from .arrays import (
+    AGE,
+    DUAL,
+    INTERCEPT,
     PIVOTS,
+    PUSHED,
     PUSHES,
+    SIZE,
     STALE,
     WORK,
     WORK_LIMIT,
-    _contract,
-    dot,
-    expand,
-    gamma_floor,
-    prepare,
-    rebuild,
-    row_dot,
+    Box,
+    Rows,
+    Scratch,
+    State,
 )
+from .margin_set import contract, dot, expand, gamma_floor, prepare, rebuild, row_dot
 
+#: How a run ends: optimal; the value has reached ``stop``; out of pivots, or of work where that is limited.
 DONE, STOPPED, STUCK = 0, 1, 2
+#: Whether a run obeys the work limit.
+PAUSABLE, TO_THE_END = YES, NO
+# What ends a step: the pushed row is on target or at a bound, a row leaves or enters M, or nothing does.
 _TARGET, _BOUND, _LEAVE, _ENTER, _NONE = 0, 1, 2, 3, 4
 _REFRESH = 30  # pivots after which the inverse is rebuilt
 
-__all__ = [
-    "DONE",
-    "FLIPS",
-    "PIVOTS",
-    "STALE",
-    "STOPPED",
-    "STUCK",
-    "WORK",
-    "WORK_LIMIT",
-    "_contract",
-    "all_scores",
-    "copy_state",
-    "dot",
-    "load_state",
-    "reset",
-    "set_side",
-    "set_sides",
-    "solve",
-]
-
 
 @spliced
-def score(rows: Rows, st: State, j: int) -> float:
+def _score(rows: Rows, st: State, j: int) -> float:
     """``w·z_j + b``."""
-    return float(st.f[j] if j < rows.n else row_dot(rows.Z, j, st.w) + st.value[0])
+    return float(st.f[j] if j < rows.n else row_dot(rows.Z, j, st.w) + st.value[INTERCEPT])
 
 
 @spliced
-def _watch(rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: float, t: float, push: int):
+def _watch(
+    rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, db: float, t: float, push: int
+) -> tuple[float, int]:
     """The first labelled row outside M that reaches its target, if before t."""
-    who = -1 + 0 * j  # a literal would compile the callees once more
+    who = NO_ROW
     floor = 1e-12 * rows.size * np.sqrt(dot(tmp.dw, tmp.dw)) + 1e-300
     ZT, dw, slope, inside, skip = rows.ZT, tmp.dw, tmp.df, st.inside, tmp.skip
     c, f, p, lo, hi = st.c, st.f, box.p, box.lo, box.hi
@@ -97,7 +84,7 @@ def _shift_intercept(rows: Rows, box: Box, st: State, j: int, s: float, g: float
             watched = st.c[i] >= box.hi[i] if s > 0 else st.c[i] <= box.lo[i]
             if watched and -1e-9 <= ahead < t:
                 t, who = max(0.0, ahead), i
-    st.value[0] += s * t
+    st.value[INTERCEPT] += s * t
     for i in range(rows.n):
         st.f[i] += s * t
     return who
@@ -105,27 +92,27 @@ def _shift_intercept(rows: Rows, box: Box, st: State, j: int, s: float, g: float
 
 @spliced
 def _step(rows: Rows, st: State, tmp: Scratch, j: int, s: float, t: float) -> None:
-    for a in range(st.count[0]):
+    for a in range(st.number[SIZE]):
         st.c[st.members[a]] += t * s * tmp.beta[a + 1]
     st.c[j] += s * t
     w, dw = st.w, tmp.dw
     for r in range(w.shape[0]):
         w[r] += s * t * dw[r]
-    st.value[0] += t * s * tmp.beta[0]
+    st.value[INTERCEPT] += t * s * tmp.beta[0]
     f, df, inside = st.f, tmp.df, st.inside
     for i in range(rows.n):
         if not inside[i]:
             f[i] += t * df[i]
     if j < rows.n:
-        f[j] = row_dot(rows.Z, j, w) + st.value[0]
+        f[j] = row_dot(rows.Z, j, w) + st.value[INTERCEPT]
 
 
 @spliced
 def _leaving(box: Box, st: State, tmp: Scratch, s: float, t: float) -> tuple[float, int]:
     """The first member of M whose multiplier reaches a bound, if before t."""
-    who = -1 + 0 * st.count[0]
+    who = NO_ROW
     members, beta, c, lo, hi = st.members, tmp.beta, st.c, box.lo, box.hi
-    for a in range(st.count[0]):
+    for a in range(st.number[SIZE]):
         i = members[a]
         dc = s * beta[a + 1]
         if dc > 1e-14 and hi[i] - c[i] < t * dc:
@@ -142,10 +129,10 @@ def _leave(rows: Rows, box: Box, st: State, tmp: Scratch, a: int, s: float) -> N
     st.c[i] = box.hi[i] if s * tmp.beta[a + 1] > 0.0 else box.lo[i]
     if i < rows.n:
         st.f[i] = box.p[i]
-    _contract(st, a)
+    contract(st, a)
 
 
-@inlined
+@kernel
 def all_scores(ZT: FloatArray, n: int, w: FloatArray, b: float, scores: FloatArray) -> None:
     """Scores of all unlabelled rows, which come after the first n."""
     for j in range(scores.shape[0]):
@@ -161,7 +148,7 @@ def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held
     """The most violated row, or -1."""
     # violations of a target up to this are rounding
     worst, who = max(1e-10, 1e-13 * rows.size * np.sqrt(dot(st.w, st.w))), -1
-    Z, w, b, inside = rows.Z, st.w, st.value[0], st.inside
+    Z, w, b, inside = rows.Z, st.w, st.value[INTERCEPT], st.inside
     c, f, p, lo, hi = st.c, st.f, box.p, box.lo, box.hi
     for i in range(rows.n):
         if not inside[i]:
@@ -187,7 +174,7 @@ def solve(
     box: Box,
     st: State,
     tmp: Scratch,
-    held,
+    held: IntArray,
     n_held: int,
     stop: float,
     max_pivots: int,
@@ -196,15 +183,16 @@ def solve(
 ) -> int:
     """Push violated rows, ``first`` before the others if not -1, until the dual value reaches ``stop``.
 
-    To push row j is to raise its multiplier until its score is on target; each pass of the loop is a pivot.
+    The first ``n_held`` rows of ``held`` have a side. To push row j is to raise its multiplier until its
+    score is on target; each pass of the loop is a pivot.
     """
     limit = tmp.counter[PIVOTS] + max_pivots
     if first >= 0:
-        st.count[2] = first + 1  # its multiplier counts if all is rebuilt before its push
+        st.number[PUSHED] = first + 1  # its multiplier counts if all is rebuilt before its push
     j = row = -1  # the row that is pushed; what may join M: it, or a labelled row that came on target first
     s = 0.0  # the direction of the push
     while True:
-        if row == j and st.count[1] > _REFRESH:
+        if row == j and st.number[AGE] > _REFRESH:
             rebuild(rows, box, st, tmp)
         if j < 0:
             late = pausable and tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]
@@ -214,12 +202,12 @@ def solve(
             if j < 0:
                 return DONE
             first, s = -1, 0.0
-            st.count[2] = j + 1  # until it is done, c_j counts although j is not in M
+            st.number[PUSHED] = j + 1  # until it is done, c_j counts although j is not in M
             tmp.counter[PUSHES] += 1
         number, joins, done = tmp.counter[PUSHES], -1, False
-        gamma = prepare(rows.Z, st.R, st.members, st.count[0], tmp.u, tmp.beta, tmp.dw, row)
-        independent = gamma > gamma_floor(rows) or st.count[0] == 0
-        g = box.p[j] - score(rows, st, j)
+        gamma = prepare(rows.Z, st.R, st.members, st.number[SIZE], tmp.u, tmp.beta, tmp.dw, row)
+        independent = gamma > gamma_floor(rows) or st.number[SIZE] == 0
+        g = box.p[j] - _score(rows, st, j)
         if s == 0.0:
             s = 1.0 if g > 0.0 else -1.0
         gain = s * g
@@ -237,9 +225,9 @@ def solve(
         elif tmp.counter[PIVOTS] >= limit:
             return STUCK
         else:
-            st.count[1] += 1
+            st.number[AGE] += 1
             tmp.counter[PIVOTS] += 1
-            if st.count[0] == 0:
+            if st.number[SIZE] == 0:
                 joins = _shift_intercept(rows, box, st, j, s, g)
                 done = joins == j
             else:
@@ -251,10 +239,10 @@ def solve(
                 t, enterer = _watch(rows, box, st, tmp, j, s, s * tmp.beta[0], t, number)
                 kind = _ENTER if enterer >= 0 else (_LEAVE if leaver >= 0 else kind)
                 if kind == _NONE:  # the dual is unbounded: follow the ray as far as it is needed
-                    t = (2.0 * abs(stop - st.value[1]) + 1.0) / gain
+                    t = (2.0 * abs(stop - st.value[DUAL]) + 1.0) / gain
                 _step(rows, st, tmp, j, s, t)
-                st.value[1] += t * gain - 0.5 * gamma * t * t
-                if kind == _NONE or st.value[1] >= stop:
+                st.value[DUAL] += t * gain - 0.5 * gamma * t * t
+                if kind == _NONE or st.value[DUAL] >= stop:
                     return STOPPED
                 if kind == _TARGET:
                     joins, done = j, True
@@ -268,18 +256,18 @@ def solve(
         if joins >= 0:
             expand(rows.Z, st, tmp.beta, joins, gamma)
         if done:
-            st.count[2] = 0
+            st.number[PUSHED] = 0
             j = row = -1
 
 
-@inlined
+@kernel
 def _clear(st: State) -> None:
-    for a in range(st.count[0]):
+    for a in range(st.number[SIZE]):
         i = st.members[a]
         st.inside[i] = 0
         st.c[i] = 0.0
-    if st.count[2] > 0:
-        st.c[st.count[2] - 1] = 0.0
+    if st.number[PUSHED] > 0:
+        st.c[st.number[PUSHED] - 1] = 0.0
 
 
 @kernel
@@ -290,9 +278,9 @@ def reset(st: State) -> None:
         st.c[i] = st.f[i] = 0.0
     for r in range(st.w.shape[0]):
         st.w[r] = 0.0
-    for x in range(3):
-        st.count[x] = 0
-    for x in range(2):
+    for x in range(st.number.shape[0]):
+        st.number[x] = 0
+    for x in range(st.value.shape[0]):
         st.value[x] = 0.0
 
 
@@ -300,7 +288,7 @@ def reset(st: State) -> None:
 def copy_state(source: State, target: State) -> None:
     """Copy without touching the zeros of the unlabelled rows."""
     _clear(target)
-    n, q = source.f.shape[0], source.count[0]
+    n, q = source.f.shape[0], source.number[SIZE]
     tc, tf, sc, sf, tR, sR = target.c, target.f, source.c, source.f, target.R, source.R
     for i in range(n):
         tc[i] = sc[i]
@@ -315,10 +303,10 @@ def copy_state(source: State, target: State) -> None:
             tR[x, y] = sR[x, y]
     for x in range(source.w.shape[0]):
         target.w[x] = source.w[x]
-    for x in range(2):
+    for x in range(source.value.shape[0]):
         target.value[x] = source.value[x]
-    for x in range(3):
-        target.count[x] = source.count[x]
+    for x in range(source.number.shape[0]):
+        target.number[x] = source.number[x]
 
 
 def load_state(st: State, labelled: FloatArray, members: IntArray, values: FloatArray, b: float) -> None:
@@ -327,11 +315,11 @@ def load_state(st: State, labelled: FloatArray, members: IntArray, values: Float
     st.c[: len(labelled)] = labelled
     st.c[members] = values
     st.members[: len(members)] = members
-    st.count[:2] = len(members), STALE
-    st.value[0] = b
+    st.number[SIZE], st.number[AGE] = len(members), STALE
+    st.value[INTERCEPT] = b
 
 
-@inner
+@kernel
 def set_side(box: Box, j: int, side: int) -> None:
     """Hold the unlabelled row with index j among all rows on a side, or release it (0)."""
     box.p[j] = side * box.strip[j]

@@ -1,4 +1,8 @@
-"""The arrays that the compiled kernels work on, grouped by role."""
+"""The arrays that the compiled kernels work on, grouped by role.
+
+Kernels cannot change a field of a named tuple, only what is in its arrays. So numbers that change lie in
+small arrays; the names of their positions stand above the structure that has them.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, SignArray
-
-# positions in NodeArrays.out
-BOUND, OBJ, EXCESS, D_MIN, STAY_BOUND, FLIP_BOUND, ROOM, GROUP_SIZE = range(8)
-# positions in NodeArrays.info
-N_HELD, N_NEW, BRANCH_ROW, SIGN, SOLVED, FRESH, GROUP_SIGN = range(7)
 
 
 class Rows(NamedTuple):
@@ -36,6 +35,15 @@ class Box(NamedTuple):
     strip: FloatArray  #: targets of rows that are held positive: ε, relaxed by a tiny amount
 
 
+# Positions in State.value: b, and the value of the dual.
+INTERCEPT, DUAL = range(2)
+# Positions in State.number: the size of the margin set M; pivots since its inverse was rebuilt; and 1 + the
+# row whose push is unfinished, or 0: its multiplier counts although the row is not in M.
+SIZE, AGE, PUSHED = range(3)
+#: An age that has the inverse rebuilt before all else.
+STALE = 10**6
+
+
 class State(NamedTuple):
     """Multipliers, plane and margin set of a relaxation: optimal for the constraints it knows of.
 
@@ -49,8 +57,12 @@ class State(NamedTuple):
     R: FloatArray
     w: FloatArray
     f: FloatArray  #: scores of the labelled rows
-    value: FloatArray  #: [b, dual value]
-    count: IntArray  # type: ignore[assignment]  #: [size of M, pivots since R was last rebuilt, 1 + row whose push is unfinished]
+    value: FloatArray  #: see above
+    number: IntArray  #: see above
+
+
+# Positions in Scratch.counter.
+WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED = range(7)
 
 
 class Scratch(NamedTuple):
@@ -63,29 +75,51 @@ class Scratch(NamedTuple):
     wx: FloatArray
     scores: FloatArray  #: of the unlabelled rows
     skip: IntArray  #: push number in which a labelled row may not enter M
-    counter: IntArray  #: [work, work limit, pushes, pivots, flips, group tests, nodes closed]
+    counter: IntArray  #: see above
+
+
+class Flips(NamedTuple):
+    """What is known about forcing one more unlabelled row over."""
+
+    V: FloatArray  #: bounds on the SVM value with row j on the negative (0) or positive (1) side
+    have: SignArray  #: the side for which ``plane[j]`` is the solution with row j forced there, or 0
+    plane: FloatArray  #: (w, b) of those solutions
+    witness: IntArray  #: a row whose solution has this row over, too; or -1
+    todo: IntArray  #: rows to be evaluated
+
+
+class Candidates(NamedTuple):
+    """The rows that may flip to mend the count, cheapest first."""
+
+    row: IntArray
+    v: FloatArray  #: their flip values
+    e: FloatArray  #: their weights
+    suffix: FloatArray  #: bounds on every point in which this or a more expensive candidate flips
+
+
+# Positions in NodeArrays.out: the node's bound; the bound on its SVM value; by how much the relaxed solution
+# misses the total, and every point of the node at least; the bounds of the two children; how much more weight
+# may stay before the total is missed; and the usual size of a group.
+BOUND, OBJ, EXCESS, D_MIN, STAY_BOUND, FLIP_BOUND, ROOM, GROUP_SIZE = range(8)
+# Positions in NodeArrays.info: the lengths of ``held`` and ``new``; the row to branch on, or -1; the side
+# that has too many rows; whether no groups were formed since the node was loaded; and the side of the rows in
+# groups.
+N_HELD, N_NEW, BRANCH_ROW, SIGN, FRESH, GROUP_SIGN = range(6)
 
 
 class NodeArrays(NamedTuple):
     """The node that is being processed."""
 
     side: SignArray  #: -1, 0, +1 per unlabelled row
-    V: FloatArray  #: bounds on the SVM value with row j on the negative (0) or positive (1) side
-    have: SignArray  #: the side for which ``plane[j]`` is the solution with row j forced there, or 0
-    plane: FloatArray  #: (w, b) of those solutions
-    witness: IntArray  #: a row whose solution has this row over, too; or -1
-    order: IntArray  #: candidates, cheapest flip first
-    v: FloatArray  #: their flip values
-    e: FloatArray  #: their weights
-    suffix: FloatArray
-    todo: IntArray
+    score: FloatArray  #: of the unlabelled rows at the relaxed solution
+    held: IntArray  #: rows with a side, numbered among all rows
+    new: IntArray  #: rows whose side was set since the planes were last checked
+    flips: Flips
+    listed: Candidates
     group: IntArray  #: number of the row's group, or 0
     mark: IntArray  #: the same at a lower level
-    score: FloatArray
-    held: IntArray  #: rows with a side
-    new: IntArray  #: rows whose side was set since the planes were last checked
-    out: FloatArray  #: values; see above
-    info: IntArray  #: numbers; see above
+    out: FloatArray  #: see above
+    info: IntArray  #: see above
 
 
 class Limits(NamedTuple):
@@ -103,12 +137,55 @@ class Limits(NamedTuple):
 def new_state(n_labelled: int, n_rows: int, rank: int) -> State:
     """Allocate a state: no multipliers, empty margin set."""
     return State(
-        np.zeros(n_rows),
-        np.zeros(n_rows, dtype=np.int8),
-        np.zeros(rank + 4, dtype=np.int64),
-        np.zeros((rank + 5, rank + 5)),
-        np.zeros(rank),
-        np.zeros(n_labelled),
-        np.zeros(2),
-        np.zeros(3, dtype=np.int64),
+        c=np.zeros(n_rows),
+        inside=np.zeros(n_rows, dtype=np.int8),
+        members=np.zeros(rank + 4, dtype=np.int64),
+        R=np.zeros((rank + 5, rank + 5)),
+        w=np.zeros(rank),
+        f=np.zeros(n_labelled),
+        value=np.zeros(2),
+        number=np.zeros(3, dtype=np.int64),
+    )
+
+
+def new_scratch(n_labelled: int, m: int, d: int, rank: int) -> Scratch:
+    """Allocate the room for pivots; there is no work limit."""
+    counter = np.zeros(7, dtype=np.int64)
+    counter[WORK_LIMIT] = np.iinfo(np.int64).max
+    return Scratch(
+        u=np.zeros(rank + 5),
+        beta=np.zeros(rank + 5),
+        dw=np.zeros(rank),
+        df=np.zeros(n_labelled),
+        wx=np.zeros(d),
+        scores=np.zeros(m),
+        skip=np.zeros(n_labelled, dtype=np.int64),
+        counter=counter,
+    )
+
+
+def new_node(m: int, rank: int) -> NodeArrays:
+    """Allocate the arrays of a node."""
+
+    def numbers() -> IntArray:
+        return np.zeros(m, dtype=np.int64)
+
+    flips = Flips(
+        V=np.zeros((2, m)),
+        have=np.zeros(m, dtype=np.int8),
+        plane=np.zeros((m, rank + 1)),
+        witness=np.full(m, -1, dtype=np.int64),
+        todo=numbers(),
+    )
+    return NodeArrays(
+        side=np.zeros(m, dtype=np.int8),
+        score=np.zeros(m),
+        held=numbers(),
+        new=numbers(),
+        flips=flips,
+        listed=Candidates(row=numbers(), v=np.zeros(m), e=np.zeros(m), suffix=np.zeros(m)),
+        group=numbers(),
+        mark=numbers(),
+        out=np.zeros(8),
+        info=np.zeros(6, dtype=np.int64),
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
-from ..jit import compiled_strictly
-from .arrays import Box, Limits, Rows, State
+from ..jit import strict_kernel
+from .arrays import PUSHED, SIZE, Box, Limits, Rows, State
 
 UNIT_ROUNDOFF = 2.0**-53
 
 
-@compiled_strictly
+@strict_kernel
 def safe_bound(rows: Rows, box: Box, st: State, wx: FloatArray, lim: Limits) -> float:
     """A lower bound on the SVM value over the held sides, valid in floating point.
 
@@ -33,9 +33,9 @@ def safe_bound(rows: Rows, box: Box, st: State, wx: FloatArray, lim: Limits) -> 
             mass += abs(c)
             reach += abs(c) * rows.norm[i]
             _add(wx, c, rows.X, i)
-    q = st.count[0]
+    q = st.number[SIZE]
     for a in range(q + 1):
-        i = st.members[a] if a < q else st.count[2] - 1
+        i = st.members[a] if a < q else st.number[PUSHED] - 1
         if i < rows.n or st.c[i] == 0.0 or (a == q and st.inside[i]):
             continue
         c = st.c[i]
@@ -56,22 +56,22 @@ def safe_bound(rows: Rows, box: Box, st: State, wx: FloatArray, lim: Limits) -> 
     return value if value > 0.0 else 0.0  # also where it is NaN
 
 
-@compiled_strictly
+@strict_kernel
 def _add(w: FloatArray, factor: float, X: FloatArray, i: int) -> None:
     for r in range(w.shape[0]):
         w[r] += factor * X[i, r]
 
 
-@compiled_strictly
+@strict_kernel
 def _balance(rows: Rows, box: Box, st: State) -> None:
     """Clip the multipliers, then let one member of M absorb what is left of their sum."""
     total = 0.0
     for i in range(rows.n):
         st.c[i] = min(max(st.c[i], box.lo[i]), box.hi[i])
         total += st.c[i]
-    q = st.count[0]
+    q = st.number[SIZE]
     for a in range(q + 1):
-        i = st.members[a] if a < q else st.count[2] - 1
+        i = st.members[a] if a < q else st.number[PUSHED] - 1
         if i >= rows.n and not (a == q and st.inside[i]):
             st.c[i] = min(max(st.c[i], box.lo[i]), box.hi[i])
             total += st.c[i]
@@ -82,7 +82,7 @@ def _balance(rows: Rows, box: Box, st: State) -> None:
             return
 
 
-@compiled_strictly
+@strict_kernel
 def order_statistic(
     obj: float,
     v: FloatArray,
@@ -109,7 +109,7 @@ def order_statistic(
     return min(none, suffix[0]) if n > 0 else none
 
 
-@compiled_strictly
+@strict_kernel
 def bound_without(
     obj: float,
     v: FloatArray,
@@ -130,7 +130,7 @@ def bound_without(
     return bound
 
 
-@compiled_strictly
+@strict_kernel
 def sort_together(keys: FloatArray, items: IntArray, n: int) -> None:
     """Sort the first n keys ascending, and the items with them (Shell sort: no memory, short to compile)."""
     step = 1

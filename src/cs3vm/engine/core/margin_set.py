@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from ..._typing import FloatArray, IntArray
-from ..jit import inlined, inner, spliced
-from .arrays import Box, Rows, Scratch, State
-
-# positions in Scratch.counter
-WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED = range(7)
-
-#: Value of ``State.count[1]``, the pivots since the inverse was rebuilt, that has it rebuilt before all else.
-STALE = 10**6
+from ..jit import kernel, spliced
+from .arrays import (
+    AGE,
+    DUAL,
+    FLIPS,
+    GROUP_CLOSED,
+    GROUP_TESTS,
+    INTERCEPT,
+    PIVOTS,
+    PUSHED,
+    SIZE,
+    STALE,
+    WORK,
+    Box,
+    Rows,
+    Scratch,
+    State,
+)
 
 
 def counters(tmp: Scratch) -> dict[str, int]:
@@ -19,7 +29,7 @@ def counters(tmp: Scratch) -> dict[str, int]:
     return {name: int(tmp.counter[i]) for name, i in names.items()}
 
 
-@inlined
+@kernel
 def dot(x: FloatArray, y: FloatArray) -> float:
     """``x·y``."""
     total = 0.0
@@ -28,7 +38,7 @@ def dot(x: FloatArray, y: FloatArray) -> float:
     return total
 
 
-@inlined
+@kernel
 def row_dot(Z: FloatArray, i: int, x: FloatArray) -> float:
     """``z_i·x``, without the cost of a view of the row."""
     total = 0.0
@@ -37,7 +47,7 @@ def row_dot(Z: FloatArray, i: int, x: FloatArray) -> float:
     return total
 
 
-@inlined
+@kernel
 def prepare(
     Z: FloatArray,
     R: FloatArray,
@@ -68,13 +78,13 @@ def prepare(
     return dot(dw, dw) if q <= rank else 0.0
 
 
-@inlined
+@kernel
 def expand(Z: FloatArray, st: State, beta: FloatArray, j: int, gamma: float) -> None:
     """Add j to M; β and γ are those of :func:`prepare`."""
-    q = st.count[0]
+    q = st.number[SIZE]
     st.members[q] = j
     st.inside[j] = 1
-    st.count[0] = q + 1
+    st.number[SIZE] = q + 1
     if q == 0:
         square = 0.0
         for r in range(Z.shape[1]):
@@ -92,19 +102,19 @@ def expand(Z: FloatArray, st: State, beta: FloatArray, j: int, gamma: float) -> 
     R[q + 1, q + 1] = 1.0 / gamma
 
 
-@inlined
-def _contract(st: State, a: int) -> None:
+@kernel
+def contract(st: State, a: int) -> None:
     """Remove the a-th member of M."""
-    q = st.count[0]
+    q = st.number[SIZE]
     st.inside[st.members[a]] = 0
-    st.count[0] = q - 1
+    st.number[SIZE] = q - 1
     st.members[a] = st.members[q - 1]
     if q == 1:
         return
     i = a + 1
     pivot = st.R[i, i]
     if not pivot > 0.0:  # only rounding can cause this: rebuild at the next pivot
-        st.count[1] = STALE
+        st.number[AGE] = STALE
         pivot = 1e300
     R = st.R
     for x in range(q + 1):
@@ -118,34 +128,34 @@ def _contract(st: State, a: int) -> None:
         R[x, i] = R[x, q]
 
 
-@inlined
+@kernel
 def gamma_floor(rows: Rows) -> float:
     """Below this a row is affinely dependent on M."""
     return 1e-12 * rows.size * rows.size + 1e-300
 
 
-@inlined
+@kernel
 def dual_value(rows: Rows, box: Box, st: State) -> float:
     """The dual value from the multipliers: the running sum in ``st.value`` drifts."""
     value = -0.5 * dot(st.w, st.w)
     for i in range(rows.n):
         value += box.p[i] * st.c[i]
-    for a in range(st.count[0]):
+    for a in range(st.number[SIZE]):
         i = st.members[a]
         if i >= rows.n:
             value += box.p[i] * st.c[i]
-    pushed = st.count[2] - 1
+    pushed = st.number[PUSHED] - 1
     if pushed >= rows.n and not st.inside[pushed]:
         value += box.p[pushed] * st.c[pushed]
     return value
 
 
-@inner
+@kernel
 def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
     """Recompute w, R, the scores and the value from the multipliers, and correct what has drifted."""
-    q = st.count[0]
-    st.count[0] = 0
-    st.count[1] = 0
+    q = st.number[SIZE]
+    st.number[SIZE] = 0
+    st.number[AGE] = 0
     total = 0.0
     for r in range(st.w.shape[0]):
         st.w[r] = 0.0
@@ -154,7 +164,7 @@ def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
             st.c[i] = min(max(st.c[i], box.lo[i]), box.hi[i])
             _add_row(st.w, st.c[i], rows.Z, i)
             total += st.c[i]
-    pushed = st.count[2] - 1
+    pushed = st.number[PUSHED] - 1
     if pushed >= rows.n and not st.inside[pushed]:
         _add_row(st.w, st.c[pushed], rows.Z, pushed)
         total += st.c[pushed]
@@ -165,8 +175,8 @@ def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
             st.c[i] = min(max(st.c[i], box.lo[i]), box.hi[i])
     for a in range(q):
         i = st.members[a]
-        gamma = prepare(rows.Z, st.R, st.members, st.count[0], tmp.u, tmp.beta, tmp.dw, i)
-        if st.count[0] == 0 or gamma > gamma_floor(rows):
+        gamma = prepare(rows.Z, st.R, st.members, st.number[SIZE], tmp.u, tmp.beta, tmp.dw, i)
+        if st.number[SIZE] == 0 or gamma > gamma_floor(rows):
             expand(rows.Z, st, tmp.beta, i, gamma)
             if i >= rows.n:
                 _add_row(st.w, st.c[i], rows.Z, i)
@@ -176,26 +186,26 @@ def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
     tmp.counter[WORK] += (q + 1) ** 3 + rows.n * rows.Z.shape[1]
     _correct(rows, box, st, tmp, total)
     for i in range(rows.n):
-        st.f[i] = row_dot(rows.Z, i, st.w) + st.value[0]
-    st.value[1] = dual_value(rows, box, st)
+        st.f[i] = row_dot(rows.Z, i, st.w) + st.value[INTERCEPT]
+    st.value[DUAL] = dual_value(rows, box, st)
 
 
 @spliced
 def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> None:
     """Move b and the multipliers of M so that M is on target and the multipliers add up to zero."""
-    q = st.count[0]
+    q = st.number[SIZE]
     if q == 0:
         return
     tmp.u[0] = -total
     for a in range(q):
         i = st.members[a]
-        tmp.u[a + 1] = box.p[i] - row_dot(rows.Z, i, st.w) - st.value[0]
+        tmp.u[a + 1] = box.p[i] - row_dot(rows.Z, i, st.w) - st.value[INTERCEPT]
     for a in range(q + 1):
         moved = 0.0
         for x in range(q + 1):
             moved += st.R[a, x] * tmp.u[x]
         tmp.beta[a] = moved
-    st.value[0] += tmp.beta[0]
+    st.value[INTERCEPT] += tmp.beta[0]
     for a in range(q):
         i = st.members[a]
         changed = min(max(st.c[i] + tmp.beta[a + 1], box.lo[i]), box.hi[i])
@@ -203,7 +213,7 @@ def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> Non
         st.c[i] = changed
 
 
-@inlined
+@kernel
 def _add_row(w: FloatArray, factor: float, Z: FloatArray, i: int) -> None:
     for r in range(w.shape[0]):
         w[r] += factor * Z[i, r]

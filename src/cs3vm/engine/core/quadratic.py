@@ -10,17 +10,38 @@ the same method on top of a linear-algebra library.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..._typing import FloatArray
 from ...convex.interior_point import InteriorPoint
-from ..jit import compiled_strictly, strict_kernel
+from ..jit import spliced, strict_kernel
 
 #: Beyond this many columns the linear-algebra library is faster than compiled loops.
 COMPILED_COLUMNS = 64
 #: Relative tolerances: of a step whose end is judged anyway, and of an answer.
 ROUGH, FINE = 1e-6, 1e-10
 _MAX_ITERATIONS = 60
+
+
+class Point(NamedTuple):
+    """Where the method is, or a step that it takes: (w, b), and what must remain positive."""
+
+    v: FloatArray
+    s: FloatArray  #: by how much the rows exceed their right-hand sides
+    alpha: FloatArray  #: multipliers of the rows
+    xi: FloatArray  #: slacks of the soft rows
+    nu: FloatArray  #: multipliers of the slacks
+
+
+class Room(NamedTuple):
+    """What the method works on, cut into vectors of one number per row, per soft row and per column."""
+
+    rows: FloatArray
+    soft: FloatArray
+    columns: FloatArray
+    square: FloatArray
 
 
 def solve_rows(
@@ -36,13 +57,18 @@ def solve_rows(
         A, C = np.ascontiguousarray(A), np.array(C)  # another layout or a read-only array would compile anew
         rows, size = A.shape
         v, alpha = np.zeros(size), np.zeros(rows)
-        room = np.zeros((8, rows)), np.zeros((4, len(C))), np.zeros((3, size)), np.zeros((size, size))
-        _interior_point(A, p, C, tolerance, *room, v, alpha)
+        room = Room(
+            rows=np.zeros((8, rows)),
+            soft=np.zeros((5, len(C))),
+            columns=np.zeros((3, size)),
+            square=np.zeros((size, size)),
+        )
+        _interior_point(A, p, C, tolerance, room, v, alpha)
         return v, alpha
     return InteriorPoint(A, p, C).solve(0.01 * tolerance)
 
 
-@compiled_strictly
+@strict_kernel
 def _factor(A: FloatArray, theta: FloatArray, L: FloatArray) -> None:
     """Cholesky factor of ``AᵀΘA + diag(1, …, 1, 0)``; a dependent column is frozen by a huge pivot."""
     rows, size = A.shape
@@ -72,33 +98,28 @@ def _factor(A: FloatArray, theta: FloatArray, L: FloatArray) -> None:
                 L[a, a] = 1e100
 
 
-@compiled_strictly
+@strict_kernel
 def _direction(
     A: FloatArray,
     L: FloatArray,
     ratio: FloatArray,
     rs: FloatArray,
     rx: FloatArray,
-    alpha: FloatArray,
-    nu: FloatArray,
-    s: FloatArray,
-    xi: FloatArray,
     primal: FloatArray,
     dual: FloatArray,
-    dv: FloatArray,
-    da: FloatArray,
-    ds: FloatArray,
-    dx: FloatArray,
+    at: Point,
+    step: Point,
 ) -> None:
     """Newton direction for the complementarity residuals ``rs`` (rows) and ``rx`` (slacks)."""
     rows, size = A.shape
-    n = len(xi)
+    n = len(at.xi)
+    dv, da = step.v, step.alpha
     for a in range(size):
         dv[a] = -dual[a]
     for i in range(rows):
-        q = rs[i] / alpha[i] - primal[i]
+        q = rs[i] / at.alpha[i] - primal[i]
         if i < n:
-            q -= rx[i] / nu[i]
+            q -= rx[i] / at.nu[i]
         da[i] = q
         q /= ratio[i]
         for a in range(size):
@@ -117,34 +138,107 @@ def _direction(
         for a in range(size):
             t -= A[i, a] * dv[a]
         da[i] = t / ratio[i]
-        ds[i] = (rs[i] - s[i] * da[i]) / alpha[i]
+        step.s[i] = (rs[i] - at.s[i] * da[i]) / at.alpha[i]
         if i < n:
-            dx[i] = (rx[i] + xi[i] * da[i]) / nu[i]
+            step.xi[i] = (rx[i] + at.xi[i] * da[i]) / at.nu[i]
+            step.nu[i] = -da[i]
 
 
-@compiled_strictly
-def _longest(
-    alpha: FloatArray,
-    nu: FloatArray,
-    s: FloatArray,
-    xi: FloatArray,
-    da: FloatArray,
-    ds: FloatArray,
-    dx: FloatArray,
-) -> float:
+@strict_kernel
+def _longest(at: Point, step: Point) -> float:
     """The longest step, up to 1, that keeps α, ν, s and ξ non-negative."""
     t = 1.0
-    for i in range(len(s)):
-        if alpha[i] + t * da[i] < 0.0:
-            t = -alpha[i] / da[i]
-        if s[i] + t * ds[i] < 0.0:
-            t = -s[i] / ds[i]
-    for i in range(len(xi)):
-        if nu[i] - t * da[i] < 0.0:
-            t = nu[i] / da[i]
-        if xi[i] + t * dx[i] < 0.0:
-            t = -xi[i] / dx[i]
+    for i in range(len(at.s)):
+        if at.alpha[i] + t * step.alpha[i] < 0.0:
+            t = -at.alpha[i] / step.alpha[i]
+        if at.s[i] + t * step.s[i] < 0.0:
+            t = -at.s[i] / step.s[i]
+    for i in range(len(at.xi)):
+        if at.nu[i] + t * step.nu[i] < 0.0:
+            t = -at.nu[i] / step.nu[i]
+        if at.xi[i] + t * step.xi[i] < 0.0:
+            t = -at.xi[i] / step.xi[i]
     return t
+
+
+@spliced
+def _begin(C: FloatArray, at: Point) -> float:
+    """Start in the middle of the multipliers' bounds; return the sum of the prices."""
+    total = 0.0
+    for i in range(len(C)):
+        total += C[i]
+    for i in range(len(at.s)):
+        at.s[i] = 1.0
+        at.alpha[i] = 0.5 * C[i] if i < len(C) else 0.5 * total / max(len(C), 1)
+    for i in range(len(C)):
+        at.xi[i], at.nu[i] = 1.0, 0.5 * C[i]
+    return total
+
+
+@spliced
+def _residuals(
+    A: FloatArray,
+    p: FloatArray,
+    C: FloatArray,
+    at: Point,
+    primal: FloatArray,
+    dual: FloatArray,
+    ratio: FloatArray,
+    theta: FloatArray,
+) -> tuple[float, float, float, float, float]:
+    """Gap, largest primal residual, largest of both kinds, the objective, and the largest |w|.
+
+    ``ratio`` and ``theta`` become the weights of the rows in the next system, and their inverses.
+    """
+    rows, size = A.shape
+    gap, worst, value, largest = 0.0, 0.0, 0.0, 0.0
+    for a in range(size):
+        dual[a] = at.v[a] if a < size - 1 else 0.0
+    for i in range(rows):
+        t = -at.s[i] - p[i]
+        for a in range(size):
+            t += A[i, a] * at.v[a]
+            dual[a] -= at.alpha[i] * A[i, a]
+        gap += at.alpha[i] * at.s[i]
+        ratio[i] = at.s[i] / at.alpha[i]
+        if i < len(C):
+            t += at.xi[i]
+            gap += at.nu[i] * at.xi[i]
+            value += C[i] * at.xi[i]
+            ratio[i] += at.xi[i] / at.nu[i]
+        primal[i] = t
+        theta[i] = 1.0 / ratio[i]
+        worst = max(worst, abs(t))
+    infeasible = worst
+    for a in range(size):
+        worst = max(worst, abs(dual[a]))
+        if a < size - 1:
+            value += 0.5 * at.v[a] * at.v[a]
+            largest = max(largest, abs(at.v[a]))
+    return gap, infeasible, worst, value, largest
+
+
+@spliced
+def _centre(at: Point, step: Point, t: float, mu: float) -> float:
+    """Where to aim the corrector: near zero if the predictor got far."""
+    ahead = 0.0
+    for i in range(len(at.s)):
+        ahead += (at.alpha[i] + t * step.alpha[i]) * (at.s[i] + t * step.s[i])
+    for i in range(len(at.xi)):
+        ahead += (at.nu[i] + t * step.nu[i]) * (at.xi[i] + t * step.xi[i])
+    return float(mu * min(1.0, ahead / (mu * (len(at.s) + len(at.xi)))) ** 3)
+
+
+@spliced
+def _advance(at: Point, step: Point, t: float) -> None:
+    for a in range(len(at.v)):
+        at.v[a] += t * step.v[a]
+    for i in range(len(at.s)):
+        at.alpha[i] += t * step.alpha[i]
+        at.s[i] += t * step.s[i]
+    for i in range(len(at.xi)):
+        at.nu[i] += t * step.nu[i]
+        at.xi[i] += t * step.xi[i]
 
 
 @strict_kernel
@@ -153,97 +247,45 @@ def _interior_point(
     p: FloatArray,
     C: FloatArray,
     tolerance: float,
-    of_rows: FloatArray,
-    of_soft: FloatArray,
-    of_columns: FloatArray,
-    L: FloatArray,
+    room: Room,
     best_v: FloatArray,
     best_alpha: FloatArray,
 ) -> None:
     """Mehrotra's predictor-corrector; keeps the iterate with the smallest error."""
-    rows, size = A.shape
-    n = len(C)
-    total = 0.0
-    for i in range(n):
-        total += C[i]
-    v, dual, dv = of_columns[0], of_columns[1], of_columns[2]
-    s, alpha, primal, da = of_rows[0], of_rows[1], of_rows[2], of_rows[3]
-    ds, rs, ratio, theta = of_rows[4], of_rows[5], of_rows[6], of_rows[7]
-    xi, nu, dx, rx = of_soft[0], of_soft[1], of_soft[2], of_soft[3]
-    for i in range(rows):
-        s[i] = 1.0
-        alpha[i] = 0.5 * C[i] if i < n else 0.5 * total / max(n, 1)
-    for i in range(n):
-        xi[i], nu[i] = 1.0, 0.5 * C[i]
+    rows, n = A.shape[0], len(C)
+    of_rows, of_soft, of_columns, L = room.rows, room.soft, room.columns, room.square
+    at = Point(v=of_columns[0], s=of_rows[0], alpha=of_rows[1], xi=of_soft[0], nu=of_soft[1])
+    step = Point(v=of_columns[1], s=of_rows[2], alpha=of_rows[3], xi=of_soft[2], nu=of_soft[3])
+    primal, dual, ratio, theta = of_rows[4], of_columns[2], of_rows[5], of_rows[6]
+    rs, rx = of_rows[7], of_soft[4]
+    total = _begin(C, at)
     best = np.inf
     for _ in range(_MAX_ITERATIONS):
-        gap, worst, value, largest = 0.0, 0.0, 0.0, 0.0
-        for a in range(size):
-            dual[a] = v[a] if a < size - 1 else 0.0
-        for i in range(rows):
-            t = -s[i] - p[i]
-            for a in range(size):
-                t += A[i, a] * v[a]
-                dual[a] -= alpha[i] * A[i, a]
-            gap += alpha[i] * s[i]
-            ratio[i] = s[i] / alpha[i]
-            if i < n:
-                t += xi[i]
-                gap += nu[i] * xi[i]
-                value += C[i] * xi[i]
-                ratio[i] += xi[i] / nu[i]
-            primal[i] = t
-            theta[i] = 1.0 / ratio[i]
-            worst = max(worst, abs(t))
-        infeasible = worst
-        for a in range(size):
-            worst = max(worst, abs(dual[a]))
-            if a < size - 1:
-                value += 0.5 * v[a] * v[a]
-                largest = max(largest, abs(v[a]))
+        gap, infeasible, worst, value, largest = _residuals(A, p, C, at, primal, dual, ratio, theta)
         if not gap + worst < 1e300:
             break
         if gap + worst < best:
             best = gap + worst
-            for a in range(size):
-                best_v[a] = v[a]
+            for a in range(A.shape[1]):
+                best_v[a] = at.v[a]
             for i in range(rows):
-                best_alpha[i] = alpha[i]
-        if (
-            gap <= tolerance * value
-            and infeasible <= tolerance
-            and worst <= 10.0 * tolerance * (largest + infeasible)
-        ):
+                best_alpha[i] = at.alpha[i]
+        feasible = infeasible <= tolerance and worst <= 10.0 * tolerance * (largest + infeasible)
+        if (gap <= tolerance * value and feasible) or best <= 1e-14 * (1.0 + total):
             break
-        if best <= 1e-14 * (1.0 + total):
-            break
-        mu = gap / (rows + n)
         _factor(A, theta, L)
         for i in range(rows):
-            rs[i] = -alpha[i] * s[i]
+            rs[i] = -at.alpha[i] * at.s[i]
         for i in range(n):
-            rx[i] = -nu[i] * xi[i]
-        _direction(A, L, ratio, rs, rx, alpha, nu, s, xi, primal, dual, dv, da, ds, dx)
-        t = _longest(alpha, nu, s, xi, da, ds, dx)
-        ahead = 0.0
+            rx[i] = -at.nu[i] * at.xi[i]
+        _direction(A, L, ratio, rs, rx, primal, dual, at, step)
+        centre = _centre(at, step, _longest(at, step), gap / (rows + n))
         for i in range(rows):
-            ahead += (alpha[i] + t * da[i]) * (s[i] + t * ds[i])
+            rs[i] = centre - at.alpha[i] * at.s[i] - step.alpha[i] * step.s[i]
         for i in range(n):
-            ahead += (nu[i] - t * da[i]) * (xi[i] + t * dx[i])
-        centre = mu * min(1.0, ahead / (mu * (rows + n))) ** 3
-        for i in range(rows):
-            rs[i] = centre - alpha[i] * s[i] - da[i] * ds[i]
-        for i in range(n):
-            rx[i] = centre - nu[i] * xi[i] + da[i] * dx[i]
-        _direction(A, L, ratio, rs, rx, alpha, nu, s, xi, primal, dual, dv, da, ds, dx)
-        t = 0.995 * _longest(alpha, nu, s, xi, da, ds, dx)
+            rx[i] = centre - at.nu[i] * at.xi[i] - step.nu[i] * step.xi[i]
+        _direction(A, L, ratio, rs, rx, primal, dual, at, step)
+        t = 0.995 * _longest(at, step)
         if not t > 1e-12:
             break
-        for a in range(size):
-            v[a] += t * dv[a]
-        for i in range(rows):
-            alpha[i] += t * da[i]
-            s[i] += t * ds[i]
-        for i in range(n):
-            nu[i] -= t * da[i]
-            xi[i] += t * dx[i]
+        _advance(at, step, t)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, SignArray
-from ...convex.svm import ConvexSolution, dual_bound
+from ...convex.svm import ConvexSolution, dual_bound, solve_convex
 from ...model.problem import Problem
-from .active_set import DONE, STALE, WORK_LIMIT, copy_state, reset, set_sides, solve
-from .arrays import Box, Limits, NodeArrays, Rows, Scratch, new_state
+from ..jit import NO_ROW
+from .active_set import DONE, TO_THE_END, copy_state, reset, set_sides, solve
+from .arrays import AGE, INTERCEPT, SIZE, STALE, Box, Limits, Rows, new_node, new_scratch, new_state
 
 #: Right-hand sides are relaxed by up to this much (labelled, unlabelled rows): still a relaxation.
 PERTURBATION = (1e-8, 1e-9)
+_OTHER_PERTURBATIONS = (0.0, 1.0, 30.0)  # multiples of it, tried where a bound disappoints
 #: From this many labelled rows on the root starts from the interior-point solution.
 WARM_START_ROWS = 150
 
@@ -20,7 +22,7 @@ class Relaxation:
     """The arrays of one search, and the map between rotated and original coordinates."""
 
     def __init__(self, problem: Problem, random_state: int = 0) -> None:
-        self.problem = problem
+        self.problem, self.random_state = problem, random_state
         rng = np.random.default_rng(random_state)
         n, m = problem.n, problem.m
         X = np.ascontiguousarray(np.vstack([problem.X, problem.U]))
@@ -33,31 +35,21 @@ class Relaxation:
         # norms are rounded up so that the rounding bound stays one
         norm = np.sqrt(squares) * (1.0 + 1e-12)
         self.rows = Rows(
-            n,
-            Z,
-            np.ascontiguousarray(Z.T),
-            X,
-            norm,
-            np.array(problem.weights),
-            size,
-            problem.side_margin,
+            n=n,
+            Z=Z,
+            ZT=np.ascontiguousarray(Z.T),
+            X=X,
+            norm=norm,
+            weight=np.array(problem.weights),
+            size=size,
+            margin=problem.side_margin,
         )
         self.relax = relax
         self.box = self._box(relax)
         rank = Z.shape[1]
         self.base, self.spare = new_state(n, n + m, rank), new_state(n, n + m, rank)
-        self.tmp = Scratch(
-            np.zeros(rank + 5),
-            np.zeros(rank + 5),
-            np.zeros(rank),
-            np.zeros(n),
-            np.zeros(problem.d),
-            np.zeros(m),
-            np.zeros(n, dtype=np.int64),
-            np.zeros(7, dtype=np.int64),
-        )
-        self.tmp.counter[WORK_LIMIT] = np.iinfo(np.int64).max
-        self.node = _node_arrays(m, rank)
+        self.tmp = new_scratch(n, m, problem.d, rank)
+        self.node = new_node(m, rank)
 
     def _box(self, relax: FloatArray) -> Box:
         problem = self.problem
@@ -65,7 +57,7 @@ class Relaxation:
         lo = np.append(np.where(problem.y < 0, -problem.C, 0.0), np.zeros(m))
         hi = np.append(np.where(problem.y > 0, problem.C, 0.0), np.zeros(m))
         p = np.append(problem.y * (1.0 - relax[:n]), np.zeros(m))
-        return Box(lo, hi, p, problem.side_margin - relax)
+        return Box(lo=lo, hi=hi, p=p, strip=problem.side_margin - relax)
 
     def limits(self, cutoff: float, level: float) -> Limits:
         """What the kernels need to know about the incumbent; a change of it needs a new one."""
@@ -74,13 +66,13 @@ class Relaxation:
         exact = np.all(sums == np.round(sums)) and problem.total_weight < 2**52
         slack = 0.0 if exact else 2.0**-52 * (problem.m + 2) * problem.total_weight
         return Limits(
-            cutoff,
-            level,
-            problem.intercept_bound(level) * (1.0 + 1e-9),
-            problem.count_penalty,
-            problem.n_positive,
-            problem.total_weight,
-            slack,
+            cutoff=cutoff,
+            level=level,
+            intercept=problem.intercept_bound(level) * (1.0 + 1e-9),
+            penalty=problem.count_penalty,
+            target=problem.n_positive,
+            total=problem.total_weight,
+            slack=slack,
         )
 
     def warm_start(self, svm: ConvexSolution) -> tuple[FloatArray, IntArray, FloatArray, float]:
@@ -97,7 +89,13 @@ class Relaxation:
         members = order[inside[order] > 1e-6].astype(np.int64)
         return c[:n].copy(), members, c[members], float(svm.b + svm.w @ self.centre)
 
-    def cold_bound(self, side: SignArray, level: float, factor: float) -> float:
+    def careful_bound(self, side: SignArray, level: float) -> float:
+        """Bound the SVM value for these sides, from scratch and in several ways."""
+        solution = solve_convex(self.problem, side)
+        bound = dual_bound(self.problem, solution.alpha, solution.beta, level)
+        return max(bound, *(self._cold_bound(side, level, factor) for factor in _OTHER_PERTURBATIONS))
+
+    def _cold_bound(self, side: SignArray, level: float, factor: float) -> float:
         """Bound the SVM value for these sides from scratch, with a perturbation scaled by ``factor``."""
         problem, n = self.problem, self.problem.n
         rng = np.random.default_rng(int(1000 * factor))
@@ -106,7 +104,7 @@ class Relaxation:
         held = n + np.flatnonzero(side)
         set_sides(box, held, side[held - n])
         reset(self.spare)
-        solve(rows, box, self.spare, self.tmp, held, len(held), level, 5000, False, -1)
+        solve(rows, box, self.spare, self.tmp, held, len(held), level, 5000, TO_THE_END, NO_ROW)
         c = self.spare.c
         beta = np.where(side > 0, np.maximum(c[n:], 0.0), np.where(side < 0, np.minimum(c[n:], 0.0), 0.0))
         return dual_bound(problem, problem.y * c[:n], beta, level)
@@ -120,13 +118,13 @@ class Relaxation:
         state = self.spare
         copy_state(self.base, state)
         for _ in range(2):  # the second time only to correct what has drifted
-            state.count[1] = STALE
-            if solve(rows, box, state, self.tmp, held, m, np.inf, 2000, False, -1) != DONE:
+            state.number[AGE] = STALE
+            if solve(rows, box, state, self.tmp, held, m, np.inf, 2000, TO_THE_END, NO_ROW) != DONE:
                 return None
         w = state.c @ rows.X
-        members = state.members[: state.count[0]]
+        members = state.members[: state.number[SIZE]]
         if len(members) == 0:
-            return w, float(state.value[0] - w @ self.centre)
+            return w, float(state.value[INTERCEPT] - w @ self.centre)
         return w, float(np.mean(box.p[members] - rows.X[members] @ w))
 
     def original(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
@@ -151,25 +149,3 @@ def _rotate(X: FloatArray) -> tuple[FloatArray, FloatArray]:
         axes = np.zeros((X.shape[1], 1))
     axes = np.ascontiguousarray(axes)
     return np.ascontiguousarray(X @ axes), axes
-
-
-def _node_arrays(m: int, rank: int) -> NodeArrays:
-    return NodeArrays(
-        np.zeros(m, dtype=np.int8),
-        np.zeros((2, m)),
-        np.zeros(m, dtype=np.int8),
-        np.zeros((m, rank + 1)),
-        np.full(m, -1, dtype=np.int64),
-        np.zeros(m, dtype=np.int64),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros(m, dtype=np.int64),
-        np.zeros(m, dtype=np.int64),
-        np.zeros(m, dtype=np.int64),
-        np.zeros(m),
-        np.zeros(m, dtype=np.int64),
-        np.zeros(m, dtype=np.int64),
-        np.zeros(8),
-        np.zeros(7, dtype=np.int64),
-    )

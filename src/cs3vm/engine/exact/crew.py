@@ -1,4 +1,4 @@
-"""What a search keeps: open nodes, options; and the threads that share them.
+"""The threads that share a search, and the limits that they all obey.
 
 All Python code of a search holds the crew's lock. It is released only while a compiled kernel works on a
 node, which takes most of the time and needs no lock: every searcher has arrays of its own.
@@ -6,32 +6,16 @@ node, which takes most of the time and needs no lock: every searcher has arrays 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import Protocol
 
-from ..._typing import FloatArray, IntArray, SignArray
 from ...model.status import Callback
 from ..core.arrays import Limits
 
 _WAIT = 0.05  # seconds that a searcher without work sleeps before it looks at the clock
-
-
-@dataclass(slots=True)
-class Node:
-    """An open node: its sides and what its parent knew."""
-
-    bound: float
-    depth: int
-    side: SignArray
-    group: IntArray
-    group_sign: int
-    V: FloatArray | None
-    labelled: FloatArray
-    members: IntArray
-    values: FloatArray
-    b: float
 
 
 @dataclass(slots=True)
@@ -64,6 +48,9 @@ class Searcher(Protocol):
     n_nodes: int
     unresolved: float  #: least bound of a node that could be neither closed nor divided
     n_unresolved: int
+
+    def work(self) -> dict[str, int]:
+        """What this thread has done, by name."""
 
 
 @dataclass
@@ -102,6 +89,13 @@ class Crew:
     def n_unresolved(self) -> int:
         """The number of nodes that could be neither closed nor divided."""
         return sum(searcher.n_unresolved for searcher in self.members)
+
+    def work(self) -> dict[str, int]:
+        """What all searchers have done, by name."""
+        total: Counter[str] = Counter()
+        for searcher in self.members:
+            total.update(searcher.work())
+        return dict(total)
 
     def __enter__(self) -> None:
         """Let the others work, while a kernel runs."""

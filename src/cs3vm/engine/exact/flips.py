@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from ..._typing import FloatArray, IntArray, SignArray
-from ..core.active_set import (
-    DONE,
-    FLIPS,
-    WORK,
-    WORK_LIMIT,
-    all_scores,
-    copy_state,
-    set_side,
-    set_sides,
-    solve,
-)
+from ..._typing import FloatArray, SignArray
+from ..core.active_set import DONE, TO_THE_END, all_scores, copy_state, set_side, solve
 from ..core.arrays import (
     D_MIN,
     EXCESS,
-    FRESH,
-    GROUP_SIGN,
+    FLIPS,
+    INTERCEPT,
     N_HELD,
     N_NEW,
     OBJ,
+    WORK,
+    WORK_LIMIT,
     Box,
+    Candidates,
+    Flips,
     Limits,
     NodeArrays,
     Rows,
@@ -32,9 +24,9 @@ from ..core.arrays import (
     State,
 )
 from ..core.bounds import safe_bound, sort_together
-from ..jit import inlined, inner, kernel, spliced
+from ..jit import ZERO, integer, kernel, spliced
 
-_MAX_PIVOTS = 400
+_MAX_PIVOTS = integer(400)
 _REFRESH = 12  # flips after which the threshold is computed anew
 
 
@@ -42,7 +34,7 @@ _REFRESH = 12  # flips after which the threshold is computed anew
 def drop_outdated(rows: Rows, box: Box, node: NodeArrays, tmp: Scratch) -> None:
     """Forget the flip solutions that violate a side set since; the others are still optimal."""
     rank = rows.Z.shape[1]
-    Z, plane, side, have, new = rows.Z, node.plane, node.side, node.have, node.new
+    Z, plane, side, have, new = rows.Z, node.flips.plane, node.side, node.flips.have, node.new
     for j in range(side.shape[0]):
         if have[j] == 0 or side[j] != 0:
             continue
@@ -58,13 +50,13 @@ def drop_outdated(rows: Rows, box: Box, node: NodeArrays, tmp: Scratch) -> None:
     node.info[N_NEW] = 0
 
 
-@inner
+@kernel
 def candidates(node: NodeArrays, direction: int) -> int:
     """List the free rows on the side ``direction``, cheapest flip first; return their number."""
     row = 0 if direction > 0 else 1
     floor = node.out[OBJ]
-    side, score, order, v, V = node.side, node.score, node.order, node.v, node.V
-    n = 0 * direction  # a literal would compile the callee once more
+    side, score, order, v, V = node.side, node.score, node.listed.row, node.listed.v, node.flips.V
+    n = ZERO
     for j in range(side.shape[0]):
         if side[j] == 0 and (score[j] > 0.0) == (direction > 0):
             order[n] = j
@@ -74,18 +66,16 @@ def candidates(node: NodeArrays, direction: int) -> int:
     return n
 
 
-@inlined
-def _threshold(
-    weight: FloatArray, order: IntArray, v: FloatArray, n: int, out: FloatArray, penalty: float
-) -> float:
+@kernel
+def _threshold(weight: FloatArray, listed: Candidates, n: int, out: FloatArray, penalty: float) -> float:
     """The flip value that decides the order-statistic bound of the first n candidates."""
     obj, k, d_min = out[OBJ], out[EXCESS], out[D_MIN]
     best, value, gone = penalty * k + obj, obj, 0.0
     for a in range(n):
-        gone += weight[order[a]]
-        h = v[a] + penalty * max(d_min, k - gone)
+        gone += weight[listed.row[a]]
+        h = listed.v[a] + penalty * max(d_min, k - gone)
         if h < best:
-            best, value = h, v[a]
+            best, value = h, listed.v[a]
     return float(value)
 
 
@@ -108,60 +98,51 @@ def flip_all(
     Return False if the work limit came first; what has been evaluated is kept.
     """
     row = 0 if direction > 0 else 1
-    rank, pivots = st.w.shape[0], _MAX_PIVOTS + 0 * rows.n
+    rank, flips = st.w.shape[0], node.flips
     n = candidates(node, direction)
     threshold, since = 0.0, _REFRESH
-    todo = node.todo
+    todo = flips.todo
     for a in range(n):
-        todo[a] = node.order[a]
+        todo[a] = node.listed.row[a]
     for a in range(n - 1, -1, -1):
         j = todo[a]
-        if node.have[j] == -direction or node.V[row, j] >= stop:
+        if flips.have[j] == -direction or flips.V[row, j] >= stop:
             continue
         if since == _REFRESH:
             since = 0
             n_left = candidates(node, direction)
-            threshold = _threshold(rows.weight, node.order, node.v, n_left, node.out, lim.penalty)
-        other = node.witness[j]
-        if other >= 0 and node.have[other] == -direction and node.V[row, other] <= threshold:
+            threshold = _threshold(rows.weight, node.listed, n_left, node.out, lim.penalty)
+        other = flips.witness[j]
+        if other >= 0 and flips.have[other] == -direction and flips.V[row, other] <= threshold:
             continue
         if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]:
             return False
         i = rows.n + j
         copy_state(base, st)
         set_side(box, i, -direction)
-        outcome = solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, pivots, rows.n < 0, i)
+        outcome = solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, TO_THE_END, i)
         for x in range(rank):
-            node.plane[j, x] = st.w[x]
-        node.plane[j, rank] = st.value[0]
-        node.have[j] = -direction
+            flips.plane[j, x] = st.w[x]
+        flips.plane[j, rank] = st.value[INTERCEPT]
+        flips.have[j] = -direction
         tmp.counter[FLIPS] += 1
-        value = node.V[row, j] = max(node.V[row, j], safe_bound(rows, box, st, tmp.wx, lim))
-        set_side(box, i, 0 * rows.n)
+        value = flips.V[row, j] = max(flips.V[row, j], safe_bound(rows, box, st, tmp.wx, lim))
+        set_side(box, i, ZERO)
         if outcome == DONE and value < stop:
-            _testify(rows.Z, node.plane, node.witness, node.have, node.V, todo, a, j, row)
+            _testify(rows.Z, flips, a, j, row)
             tmp.counter[WORK] += a * rows.Z.shape[1]
         since += 1
     return True
 
 
-@inlined
-def _testify(
-    Z: FloatArray,
-    plane: FloatArray,
-    witness: IntArray,
-    have: SignArray,
-    V: FloatArray,
-    todo: IntArray,
-    n: int,
-    j: int,
-    row: int,
-) -> None:
+@kernel
+def _testify(Z: FloatArray, flips: Flips, n: int, j: int, row: int) -> None:
     """Note for the first n rows of the list which of them are over in the solution of row j."""
+    V, have, plane, witness = flips.V, flips.have, flips.plane, flips.witness
     rank, n_labelled = Z.shape[1], Z.shape[0] - have.shape[0]
     side = have[j]
     for a in range(n):
-        i = todo[a]
+        i = flips.todo[a]
         other = witness[i]
         if other >= 0 and have[other] == side and V[row, other] <= V[row, j]:
             continue
@@ -175,7 +156,7 @@ def _testify(
 @spliced
 def update_scores(rows: Rows, st: State, node: NodeArrays, tmp: Scratch) -> None:
     """Scores of the unlabelled rows at the node's solution."""
-    all_scores(rows.ZT, rows.n, st.w, st.value[0], node.score)
+    all_scores(rows.ZT, rows.n, st.w, st.value[INTERCEPT], node.score)
     tmp.counter[WORK] += node.side.shape[0] * st.w.shape[0]
 
 
@@ -191,21 +172,7 @@ def hold(box: Box, node: NodeArrays, j: int, side: int) -> None:
     node.info[N_NEW] += 1
 
 
-def load_node(box: Box, node: NodeArrays, sides: SignArray, group: IntArray, group_sign: int) -> None:
-    """Start a node from stored sides and groups; no flip solution is known."""
-    n, m = len(box.p) - len(sides), len(sides)
-    held = n + np.flatnonzero(sides)
-    node.side[:] = sides
-    node.group[:] = group
-    node.have[:] = 0
-    node.witness[:] = -1
-    node.held[: len(held)] = held
-    node.info[:] = 0
-    node.info[[N_HELD, FRESH, GROUP_SIGN]] = len(held), 1, group_sign
-    set_sides(box, np.arange(n, n + m), sides)
-
-
-@inlined
+@kernel
 def held_weight(weight: FloatArray, side: SignArray) -> tuple[float, float]:
     """Weights of the rows held positive and negative."""
     positive = negative = 0.0
@@ -217,7 +184,7 @@ def held_weight(weight: FloatArray, side: SignArray) -> tuple[float, float]:
     return positive, negative
 
 
-@inlined
+@kernel
 def nearest_in_strip(margin: float, side: SignArray, score: FloatArray) -> int:
     """With ε > 0: the free row deepest inside the forbidden strip, or -1."""
     who, depth = -1, 0.0

@@ -13,17 +13,21 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, SignArray
-from ..core.active_set import DONE, WORK, all_scores, copy_state, set_side, solve
+from ..core.active_set import DONE, TO_THE_END, all_scores, copy_state, set_side, solve
 from ..core.arrays import (
     BOUND,
     D_MIN,
     FRESH,
+    GROUP_CLOSED,
     GROUP_SIGN,
     GROUP_SIZE,
+    GROUP_TESTS,
+    INTERCEPT,
     N_HELD,
     OBJ,
     ROOM,
     SIGN,
+    WORK,
     Box,
     Limits,
     NodeArrays,
@@ -32,11 +36,10 @@ from ..core.arrays import (
     State,
 )
 from ..core.bounds import safe_bound
-from ..core.margin_set import GROUP_CLOSED, GROUP_TESTS
-from ..jit import inner, spliced
+from ..jit import ZERO, integer, kernel, spliced
 from .flips import candidates, held_weight
 
-_MAX_PIVOTS = 400
+_MAX_PIVOTS = integer(400)
 _EXTEND, _ANEW, _LOWER = 0, 1, 2  # the parent's groups and more; all formed anew; groups for a lower level
 _LARGE = 1.4  # at a lower level, groups larger than this multiple of the average are formed anew
 _PROMISING = 0.8  # all groups are formed anew where their usual size, so much reduced, would suffice
@@ -54,17 +57,17 @@ def tighten_by_groups(
     room = lim.target - positive if direction > 0 else lim.total - lim.target - negative
     node.out[ROOM] = room + 2.0 * lim.slack  # two sums of weights are compared
     if node.info[GROUP_SIGN] != direction:
-        _fill(node.group, 0 * direction)
+        _fill(node.group, ZERO)
         node.info[GROUP_SIGN] = direction
     n = candidates(node, direction)
     available = 0.0
     for a in range(n):
-        available += rows.weight[node.order[a]]
+        available += rows.weight[node.listed.row[a]]
     if available < 2.0 * room or node.side.shape[0] > _MAX_ROWS:  # every group has two rows at least
         return
     tmp.counter[GROUP_TESTS] += 1
     level = lim.cutoff - lim.penalty * node.out[D_MIN]
-    weight = _keep_groups(rows.weight, node.side, node.group, node.v, direction)
+    weight = _keep_groups(rows.weight, node.side, node.group, node.listed.v, direction)
     _copy(node.group, node.mark)
     phase, extended = _EXTEND, 0.0
     while level > node.out[OBJ]:
@@ -74,7 +77,7 @@ def tighten_by_groups(
             promising = available > _PROMISING * node.out[GROUP_SIZE] * room
             if node.info[FRESH] > 0 and weight <= room and promising:
                 phase, extended, weight = _ANEW, weight, 0.0
-                _fill(node.mark, 0 * direction)
+                _fill(node.mark, ZERO)
                 continue
         elif phase == _ANEW:
             if weight > extended:
@@ -88,7 +91,7 @@ def tighten_by_groups(
         if reached >= level:
             break
         level = reached
-        weight = _dissolve_large(rows.weight, node.side, node.mark, node.suffix, node.v)
+        weight = _dissolve_large(rows.weight, node.side, node.mark, node.listed.suffix, node.listed.v)
     node.info[FRESH] = 0
     if level <= node.out[OBJ]:
         tmp.counter[GROUP_CLOSED] += 1
@@ -132,7 +135,7 @@ def _pack(
                 group[i - rows.n] = last
                 least = min(least, rows.weight[i - rows.n])
                 left -= rows.weight[i - rows.n]
-                set_side(box, i, 0 * rows.n)
+                set_side(box, i, ZERO)
             else:
                 held[n_held + remain] = i
                 remain += 1
@@ -144,7 +147,7 @@ def _pack(
         weight += least
         size = max(2.0, used / (last - start))
     for a in range(n_held, n_held + free):
-        set_side(box, held[a], 0 * rows.n)
+        set_side(box, held[a], ZERO)
     if last > start + 3:
         node.out[GROUP_SIZE] = 0.9 * node.out[GROUP_SIZE] + 0.1 * size
     return weight
@@ -160,7 +163,7 @@ def _flip_some(
     """
     held, n_held, n = node.held, node.info[N_HELD], rows.n
     direction = node.info[SIGN]
-    flips = node.V[0 if direction > 0 else 1]
+    flips = node.flips.V[0 if direction > 0 else 1]
     chosen, largest = -1, 0.0
     for a in range(n_held, n_held + free):
         j = held[a] - n
@@ -173,10 +176,10 @@ def _flip_some(
         held[n_held + members] = i
         members += 1
         together = free if st.w.shape[0] > _FEW_DIMENSIONS else members
-        outcome = solve(rows, box, st, tmp, held, n_held + together, level, _MAX_PIVOTS + 0 * n, n < 0, i)
+        outcome = solve(rows, box, st, tmp, held, n_held + together, level, _MAX_PIVOTS, TO_THE_END, i)
         if outcome != DONE or together == free:
             return
-        all_scores(rows.ZT, n, st.w, st.value[0], tmp.scores)
+        all_scores(rows.ZT, n, st.w, st.value[INTERCEPT], tmp.scores)
         tmp.counter[WORK] += tmp.scores.shape[0] * st.w.shape[0]
         chosen, largest = -1, 0.0
         for a in range(n_held + members, n_held + free):
@@ -184,7 +187,7 @@ def _flip_some(
                 chosen, largest = a, direction * tmp.scores[held[a] - n]
 
 
-@inner
+@kernel
 def _keep_groups(
     weights: FloatArray, side: SignArray, group: IntArray, least: FloatArray, direction: int
 ) -> float:
@@ -206,7 +209,7 @@ def _keep_groups(
     return weight
 
 
-@inner
+@kernel
 def _dissolve_large(
     weights: FloatArray, side: SignArray, group: IntArray, size: FloatArray, least: FloatArray
 ) -> float:
@@ -232,13 +235,13 @@ def _dissolve_large(
     return weight
 
 
-@inner
+@kernel
 def _fill(array: FloatArray | IntArray, value: float) -> None:
     for j in range(array.shape[0]):
         array[j] = value
 
 
-@inner
+@kernel
 def _copy(source: IntArray, target: IntArray) -> None:
     for j in range(source.shape[0]):
         target[j] = source[j]

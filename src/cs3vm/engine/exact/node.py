@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import FloatArray, IntArray
-from ..core.active_set import DONE, WORK, WORK_LIMIT, reset, solve
+from ..core.active_set import DONE, PAUSABLE, reset, solve
 from ..core.arrays import (
     BOUND,
     BRANCH_ROW,
     D_MIN,
+    DUAL,
     EXCESS,
     FLIP_BOUND,
     N_HELD,
     OBJ,
     SIGN,
-    SOLVED,
     STAY_BOUND,
+    WORK,
+    WORK_LIMIT,
     Box,
+    Candidates,
     Limits,
     NodeArrays,
     Rows,
@@ -25,14 +27,13 @@ from ..core.arrays import (
     State,
 )
 from ..core.bounds import bound_without, order_statistic, safe_bound
-from ..jit import inlined, inner, kernel, spliced
+from ..jit import NO, NO_ROW, YES, integer, kernel, spliced
 from .flips import candidates, drop_outdated, flip_all, held_weight, hold, nearest_in_strip, update_scores
 from .groups import tighten_by_groups
 from .pairs import BISECTIONS, DIRECTION, FIXED, HITS, LOCAL, RAISED, TESTS, Graph, survivors
 
 FATHOMED, LEAF, BRANCH, PAUSED = 0, 1, 2, 3
-# A literal argument makes numba compile another copy of the callee: `0 * rows.n` and `rows.n >= 0` are none.
-_MAX_PIVOTS = 20_000
+_MAX_PIVOTS = integer(20_000)
 _MAX_ROUNDS = 12
 
 
@@ -62,7 +63,7 @@ def process(
             return _leaf(rows, node)
         drop_outdated(rows, box, node, tmp)
         stop = lim.cutoff - lim.penalty * node.out[D_MIN]
-        complete, direction = rows.n >= 0, node.info[SIGN]
+        complete, direction = YES, node.info[SIGN]
         for _ in range(2 if both else 1):
             complete = complete and flip_all(rows, box, base, st, tmp, node, lim, direction, stop)
             direction = -direction
@@ -83,30 +84,20 @@ def _relax(rows: Rows, box: Box, base: State, tmp: Scratch, node: NodeArrays, li
     positive, negative = held_weight(rows.weight, node.side)
     d_min = max(0.0, positive - lim.target, lim.target - (lim.total - negative)) - lim.slack
     node.out[D_MIN] = d_min = max(0.0, d_min)
-    stop, none = lim.cutoff - lim.penalty * d_min, -1 + 0 * rows.n
+    stop = lim.cutoff - lim.penalty * d_min
     outcome, obj = DONE, 0.0
     for attempt in range(2):  # a second time from scratch where the bound disappoints
         outcome = solve(
-            rows,
-            box,
-            base,
-            tmp,
-            node.held,
-            node.info[N_HELD],
-            stop,
-            _MAX_PIVOTS + 0 * rows.n,
-            rows.n >= 0,
-            none,
+            rows, box, base, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, PAUSABLE, NO_ROW
         )
         late = tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]
-        if attempt == 0 and late and outcome != DONE and base.value[1] < stop:
+        if attempt == 0 and late and outcome != DONE and base.value[DUAL] < stop:
             return PAUSED
         obj = max(obj, safe_bound(rows, box, base, tmp.wx, lim))
-        drift = obj < base.value[1] - 1e-7 * (1.0 + abs(base.value[1]))
+        drift = obj < base.value[DUAL] - 1e-7 * (1.0 + abs(base.value[DUAL]))
         if attempt > 0 or not (drift or (outcome != DONE and obj < stop)):
             break
         reset(base)
-    node.info[SOLVED] = outcome == DONE
     node.out[OBJ] = max(node.out[OBJ], obj)
     node.out[BOUND] = max(node.out[BOUND], node.out[OBJ] + lim.penalty * d_min)
     return FATHOMED if node.out[BOUND] >= lim.cutoff else BRANCH
@@ -137,7 +128,7 @@ def _leaf(rows: Rows, node: NodeArrays) -> int:
     return LEAF
 
 
-@inner
+@kernel
 def _tighten(rows: Rows, box: Box, node: NodeArrays, graph: Graph, lim: Limits, fix: bool) -> int:
     """Bound the node by the order statistic; fix what the bound decides; choose the branching row.
 
@@ -146,29 +137,30 @@ def _tighten(rows: Rows, box: Box, node: NodeArrays, graph: Graph, lim: Limits, 
     direction = node.info[SIGN]
     obj, k, d_min = node.out[OBJ], node.out[EXCESS], node.out[D_MIN]
     n = candidates(node, direction)
-    v, e, suffix, listed = node.v, node.e, node.suffix, node.order
+    listed = node.listed
+    v, e, suffix, order = listed.v, listed.e, listed.suffix, listed.row
     for a in range(n):
-        e[a] = rows.weight[listed[a]]
+        e[a] = rows.weight[order[a]]
     bound = order_statistic(obj, v, e, n, k, d_min, lim.penalty, suffix)
     node.out[BOUND] = max(node.out[BOUND], bound)
     if not fix or node.out[BOUND] >= lim.cutoff:
         return 0
-    changed = _fix_others(rows, box, node, lim, v, e, n)
+    changed = _fix_others(rows, box, node, lim, n)
     left = n
     while left > 0 and suffix[left - 1] >= lim.cutoff:
         left -= 1
-        hold(box, node, listed[left], direction)
+        hold(box, node, order[left], direction)
         changed += 1
     flipped = 0
     for a in range(left):
         if bound_without(obj, v, e, left, k, d_min, lim.penalty, a) < lim.cutoff:
             break
-        hold(box, node, listed[a], -direction)
+        hold(box, node, order[a], -direction)
         flipped += 1
     if changed + flipped == 0 and graph.num[DIRECTION] == direction:
-        changed = _tighten_jointly(rows, box, node, graph, lim, listed, v, n)
+        changed = _tighten_jointly(box, node, graph, lim, n)
     if left > flipped:
-        node.info[BRANCH_ROW] = listed[left - 1]
+        node.info[BRANCH_ROW] = order[left - 1]
         node.out[FLIP_BOUND] = max(node.out[BOUND], suffix[left - 1])
         stay = bound_without(obj, v, e, left, k, d_min, lim.penalty, left - 1)
         node.out[STAY_BOUND] = max(node.out[BOUND], stay)
@@ -178,14 +170,11 @@ def _tighten(rows: Rows, box: Box, node: NodeArrays, graph: Graph, lim: Limits, 
 
 
 @spliced
-def _tighten_jointly(
-    rows: Rows, box: Box, node: NodeArrays, graph: Graph, lim: Limits, listed: IntArray, v: FloatArray, n: int
-) -> int:
+def _tighten_jointly(box: Box, node: NodeArrays, graph: Graph, lim: Limits, n: int) -> int:
     """Use the joint-flip graph: close the node, raise its bound, or fix candidates that cannot flip."""
-    obj, k, d_min = node.out[OBJ], node.out[EXCESS], node.out[D_MIN]
-    direction = node.info[SIGN]
+    listed, direction = node.listed, node.info[SIGN]
     graph.num[TESTS] += 1
-    left = survivors(graph, listed, v, n, obj, k, d_min, lim, 0.0, graph.num[LOCAL] > 0)
+    left = survivors(graph, listed, n, node.out, lim, 0.0, graph.num[LOCAL] > 0)
     if left < 0:
         graph.num[HITS] += 1
         node.out[BOUND] = lim.cutoff
@@ -193,7 +182,7 @@ def _tighten_jointly(
     changed = 0
     if left < n:
         for a in range(n):
-            j = listed[a]
+            j = listed.row[a]
             if not graph.union[j // 64] >> np.uint64(j % 64) & np.uint64(1):
                 hold(box, node, j, direction)
                 changed += 1
@@ -202,7 +191,7 @@ def _tighten_jointly(
     low, high = node.out[BOUND], lim.cutoff
     for _ in range(graph.num[BISECTIONS]):
         middle = 0.5 * (low + high)
-        if survivors(graph, listed, v, n, obj, k, d_min, lim, lim.cutoff - middle, rows.n < 0) < 0:
+        if survivors(graph, listed, n, node.out, lim, lim.cutoff - middle, NO) < 0:
             low = middle
         else:
             high = middle
@@ -213,9 +202,7 @@ def _tighten_jointly(
 
 
 @spliced
-def _fix_others(
-    rows: Rows, box: Box, node: NodeArrays, lim: Limits, v: FloatArray, e: FloatArray, n: int
-) -> int:
+def _fix_others(rows: Rows, box: Box, node: NodeArrays, lim: Limits, n: int) -> int:
     """Fix rows that are no candidates where moving them, too, would cost too much."""
     direction = node.info[SIGN]
     row = 1 if direction > 0 else 0
@@ -227,25 +214,23 @@ def _fix_others(
             continue
         if rows.weight[j] != weight:
             weight = rows.weight[j]
-            needed = _value_needed(obj, v, e, n, k + weight, d_min, lim)
-        if node.V[row, j] >= needed:
+            needed = _value_needed(obj, node.listed, n, k + weight, d_min, lim)
+        if node.flips.V[row, j] >= needed:
             hold(box, node, j, -direction)
             changed += 1
     return changed
 
 
-@inlined
-def _value_needed(
-    obj: float, v: FloatArray, e: FloatArray, n: int, k: float, d_min: float, lim: Limits
-) -> float:
+@kernel
+def _value_needed(obj: float, listed: Candidates, n: int, k: float, d_min: float, lim: Limits) -> float:
     """The SVM value from which on no point lies below the cutoff, whatever the candidates do."""
     needed = (
         lim.cutoff - lim.penalty * max(d_min, k) if obj + lim.penalty * max(d_min, k) < lim.cutoff else 0.0
     )
     gone = 0.0
     for a in range(n):
-        gone += e[a]
+        gone += listed.e[a]
         price = lim.penalty * max(d_min, k - gone)
-        if max(obj, v[a]) + price < lim.cutoff:
+        if max(obj, listed.v[a]) + price < lim.cutoff:
             needed = max(needed, lim.cutoff - price)
     return needed

@@ -18,10 +18,24 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...model.problem import Problem
-from ..core.active_set import DONE, copy_state, set_side, solve
-from ..core.arrays import D_MIN, N_HELD, Box, Limits, Rows, Scratch, State, new_state
+from ..core.active_set import DONE, TO_THE_END, copy_state, set_side, solve
+from ..core.arrays import (
+    D_MIN,
+    EXCESS,
+    N_HELD,
+    OBJ,
+    SIGN,
+    Box,
+    Candidates,
+    Limits,
+    NodeArrays,
+    Rows,
+    Scratch,
+    State,
+    new_state,
+)
 from ..core.bounds import safe_bound
-from ..jit import inlined, inner, kernel, spliced
+from ..jit import ZERO, integer, kernel, spliced
 
 if TYPE_CHECKING:
     from ..core.relaxation import Relaxation
@@ -30,11 +44,18 @@ Bits = NDArray[np.uint64]
 
 _NO_BITS, _BIT = np.uint64(0), np.uint64(1)
 MAX_LEVELS = 24
-_MAX_PIVOTS = 400
+_MAX_PIVOTS = integer(400)
 _TRIAL, _USEFUL = 500, 0.05  # after so many tests the graph must have been of use in this share of them
 #: The pair values are single precision: this factor makes sure that they are rounded down.
 _ROUND_DOWN = 1.0 - 1.2e-7
-DIRECTION, LEVELS, PAIRS, TESTS, HITS, FIXED, RAISED, LOCAL, BISECTIONS = range(9)
+# Positions in Graph.step: the width of a level in δ; the largest δ within a level beyond its start; and 1
+# where all weights are 1, else 0.
+WIDTH, REACH, UNIT = range(3)
+# Positions in Graph.num: the direction of the flips, or 0 where the graph is switched off; the number of
+# levels; whether neighbourhoods are coloured, too; the steps in which a node's bound is raised; and counters:
+# pairs evaluated, nodes tested, closed, raised, and rows fixed.
+DIRECTION, LEVELS, LOCAL, BISECTIONS, PAIRS, TESTS, HITS, RAISED, FIXED = range(9)
+_COUNTERS = [PAIRS, TESTS, HITS, RAISED, FIXED]
 
 
 class Graph(NamedTuple):
@@ -47,8 +68,8 @@ class Graph(NamedTuple):
     rest: Bits
     part: Bits
     weight: FloatArray
-    step: FloatArray  #: [width of a level in δ, largest δ within a level beyond its start, 1 if unit weights]
-    num: IntArray  #: direction (0: switched off), levels, counters
+    step: FloatArray  #: see above
+    num: IntArray  #: see above
 
 
 def new_graph(problem: Problem, enabled: bool) -> Graph:
@@ -57,21 +78,21 @@ def new_graph(problem: Problem, enabled: bool) -> Graph:
     words = (m + 63) // 64
     unit = float(np.all(problem.weights == 1.0))
     return Graph(
-        np.zeros((m, m), dtype=np.float32),
-        np.zeros((MAX_LEVELS, m, words), dtype=np.uint64),
-        np.zeros(words, dtype=np.uint64),
-        np.zeros(words, dtype=np.uint64),
-        np.zeros(words, dtype=np.uint64),
-        np.zeros(words, dtype=np.uint64),
-        np.array(problem.weights),
-        np.array([1.0, 0.0, unit]),
-        np.zeros(9, dtype=np.int64),
+        value=np.zeros((m, m), dtype=np.float32),
+        edges=np.zeros((MAX_LEVELS, m, words), dtype=np.uint64),
+        alive=np.zeros(words, dtype=np.uint64),
+        union=np.zeros(words, dtype=np.uint64),
+        rest=np.zeros(words, dtype=np.uint64),
+        part=np.zeros(words, dtype=np.uint64),
+        weight=np.array(problem.weights),
+        step=np.array([1.0, 0.0, unit]),
+        num=np.zeros(9, dtype=np.int64),
     )
 
 
 def own_graph(graph: Graph) -> Graph:
-    """The same pair values, for another searcher: the rest is written to."""
-    return graph._replace(
+    """The same pair values, for another searcher, who counts from zero: the rest is written to."""
+    other = graph._replace(
         edges=graph.edges.copy(),
         alive=graph.alive.copy(),
         union=graph.union.copy(),
@@ -80,6 +101,8 @@ def own_graph(graph: Graph) -> Graph:
         step=graph.step.copy(),
         num=graph.num.copy(),
     )
+    other.num[_COUNTERS] = 0
+    return other
 
 
 def joint_counters(graph: Graph) -> dict[str, int]:
@@ -103,8 +126,8 @@ def set_levels(graph: Graph, problem: Problem, lim: Limits, floor: float) -> Non
     step = span / (MAX_LEVELS - 1) if span > 0 else 1.0
     if integral:
         step = float(max(1, int(np.ceil(step))))
-    graph.step[0] = step
-    graph.step[1] = step - 1.0 if integral else step
+    graph.step[WIDTH] = step
+    graph.step[REACH] = step - 1.0 if integral else step
     graph.num[LEVELS] = min(MAX_LEVELS, int(span / step) + 1)
     _build(graph, lim.cutoff, lim.penalty)
 
@@ -114,7 +137,7 @@ def _build(graph: Graph, cutoff: float, penalty: float) -> None:
     bits = np.zeros((m, 64 * words), dtype=bool)
     value = graph.value.astype(float)  # a comparison in single precision would round the threshold
     for level in range(graph.num[LEVELS]):
-        t = cutoff - penalty * graph.step[0] * level * (1.0 - 1e-8)
+        t = cutoff - penalty * graph.step[WIDTH] * level * (1.0 - 1e-8)
         bits[:, :m] = value < t
         graph.edges[level] = np.packbits(bits, axis=1, bitorder="little").view("<u8")
 
@@ -123,21 +146,19 @@ def evaluate_pairs(r: Relaxation, graph: Graph, lim: Limits, direction: int) -> 
     """Fill the matrix for the node's candidates; between rows the caller may look at the clock."""
     rows, node, n, rank = r.rows, r.node, r.rows.n, r.rows.Z.shape[1]
     stop = lim.cutoff - lim.penalty * node.out[D_MIN]
-    cheap = node.V[0 if direction > 0 else 1] < stop
+    cheap = node.flips.V[0 if direction > 0 else 1] < stop
     listed = np.flatnonzero((node.side == 0) & ((node.score > 0.0) == (direction > 0)) & cheap)
     # where i is over in the solution with j forced over, v_ij is v_j
-    planes = node.plane[listed]
+    planes = node.flips.plane[listed]
     over = direction * (planes[:, :rank] @ rows.Z[n + listed].T + planes[:, rank:]) < 0.0
-    over &= (node.have[listed] == -direction)[:, None]
+    over &= (node.flips.have[listed] == -direction)[:, None]
     known = over | over.T
     first = new_state(n, len(r.box.p), rank)
     for a, j in enumerate(listed):
         partners = listed[:a][~known[a, :a]]
         values = np.zeros(len(partners))
-        states = r.base, first, r.spare
-        held, n_held = node.held, int(node.info[N_HELD])
         _pair_values(
-            rows, r.box, *states, r.tmp, lim, held, n_held, n + int(j), n + partners, -direction, stop, values
+            rows, r.box, r.base, first, r.spare, r.tmp, node, lim, stop, n + int(j), n + partners, values
         )
         graph.value[j, partners] = graph.value[partners, j] = values * _ROUND_DOWN
         graph.num[PAIRS] += len(partners)
@@ -152,31 +173,29 @@ def _pair_values(
     first: State,
     st: State,
     tmp: Scratch,
+    node: NodeArrays,
     lim: Limits,
-    held: IntArray,
-    n_held: int,
+    stop: float,
     j: int,
     partners: IntArray,
-    side: int,
-    stop: float,
     values: FloatArray,
 ) -> None:
-    """Bounds with row j and one partner each on ``side``; 0 where row j alone costs too much already."""
-    pivots, plain, free = _MAX_PIVOTS + 0 * n_held, n_held < 0, 0 * n_held  # literals compile callees again
+    """Bounds with row j and one partner each forced over; 0 where row j alone costs too much already."""
+    side, held, n_held = -node.info[SIGN], node.held, node.info[N_HELD]
     copy_state(base, first)
     set_side(box, j, side)
     held[n_held] = j
-    if solve(rows, box, first, tmp, held, n_held + 1, stop, pivots, plain, j) == DONE:
+    if solve(rows, box, first, tmp, held, n_held + 1, stop, _MAX_PIVOTS, TO_THE_END, j) == DONE:
         for a in range(partners.shape[0]):
             copy_state(first, st)
             set_side(box, partners[a], side)
-            solve(rows, box, st, tmp, held, n_held + 1, stop, pivots, plain, partners[a])
+            solve(rows, box, st, tmp, held, n_held + 1, stop, _MAX_PIVOTS, TO_THE_END, partners[a])
             values[a] = safe_bound(rows, box, st, tmp.wx, lim)
-            set_side(box, partners[a], free)
-    set_side(box, j, free)
+            set_side(box, partners[a], ZERO)
+    set_side(box, j, ZERO)
 
 
-@inlined
+@kernel
 def popcount(x: np.uint64) -> int:
     """Number of set bits."""
     x = x - ((x >> _BIT) & np.uint64(0x5555555555555555))
@@ -185,18 +204,18 @@ def popcount(x: np.uint64) -> int:
     return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@inlined
+@kernel
 def _lowest(x: np.uint64) -> int:
     """Index of the lowest set bit."""
     return popcount((x & (~x + _BIT)) - _BIT)
 
 
-@inlined
+@kernel
 def _common_weight(graph: Graph, a: Bits, b: Bits) -> float:
     total = 0.0
     for word in range(a.shape[0]):
         bits = a[word] & b[word]
-        if graph.step[2] > 0.0:
+        if graph.step[UNIT] > 0.0:
             total += popcount(bits)
         else:
             while bits != _NO_BITS:
@@ -224,7 +243,7 @@ def _core(graph: Graph, level: int, need: float) -> bool:
     return True
 
 
-@inner
+@kernel
 def _colourable(graph: Graph, level: int, need: float) -> bool:
     """Whether a greedy colouring of ``rest`` weighs enough: of rows that exclude each other one counts."""
     words = graph.rest.shape[0]
@@ -285,44 +304,36 @@ def _possible(graph: Graph, level: int, need: float, local: bool) -> bool:
             return True
 
 
-@inner
+@kernel
 def survivors(
-    graph: Graph,
-    candidates: IntArray,
-    v: FloatArray,
-    n: int,
-    obj: float,
-    k: float,
-    d_min: float,
-    lim: Limits,
-    shift: float,
-    local: bool,
+    graph: Graph, listed: Candidates, n: int, out: FloatArray, lim: Limits, shift: float, local: bool
 ) -> int:
     """Collect in ``union`` those of the n candidates that may flip in a point below cutoff - shift.
 
     Return their number, or -1 if there is no such point at all.
     """
+    obj, k, d_min = out[OBJ], out[EXCESS], out[D_MIN]
     for word in range(graph.union.shape[0]):
         graph.union[word] = _NO_BITS
     found = False
-    first = int(d_min / graph.step[0])
+    first = int(d_min / graph.step[WIDTH])
     for number in range(first, 10**6):
-        delta = graph.step[0] * number
+        delta = graph.step[WIDTH] * number
         t = lim.cutoff - shift - lim.penalty * max(delta, d_min)
         if t <= obj:
             break
-        need = k - delta - graph.step[1]
+        need = k - delta - graph.step[REACH]
         if need <= 0.0:
             return n  # not flipping anything is cheap enough
         for word in range(graph.alive.shape[0]):
             graph.alive[word] = _NO_BITS
         for a in range(n):
-            if v[a] < t:
-                j = candidates[a]
+            if listed.v[a] < t:
+                j = listed.row[a]
                 graph.alive[j // 64] |= _BIT << np.uint64(j % 64)
-        level = int((lim.cutoff - t) / (lim.penalty * graph.step[0]) + 1e-9)  # its graph holds this one
+        level = int((lim.cutoff - t) / (lim.penalty * graph.step[WIDTH]) + 1e-9)  # its graph holds this one
         level = min(level, graph.num[LEVELS] - 1)
-        if _possible(graph, level, need - 1e-9 * (1.0 + abs(need)) * (1.0 - graph.step[2]), local):
+        if _possible(graph, level, need - 1e-9 * (1.0 + abs(need)) * (1.0 - graph.step[UNIT]), local):
             found = True
             for word in range(graph.alive.shape[0]):
                 graph.union[word] |= graph.alive[word]

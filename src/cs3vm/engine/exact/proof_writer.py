@@ -22,8 +22,10 @@ from ...convex.svm import dual_bound
 from ...model.problem import Problem
 from ...model.result import Result
 from ...proofs.format import FORMAT, VERSION, digest
-from ..core.active_set import copy_state, reset, set_sides, solve
+from ..core.active_set import TO_THE_END, copy_state, reset, set_sides, solve
+from ..core.arrays import INTERCEPT
 from ..core.relaxation import Relaxation
+from ..jit import NO_ROW
 
 #: Values are compared with the cutoff after losing this much, so that the checker's rounding agrees.
 MARGIN = 1e-12
@@ -147,9 +149,20 @@ class _Prover:
         set_sides(r.box, np.arange(n, n + self.problem.m), node.side)
         self.held = n + np.flatnonzero(node.side).astype(np.int64)
         reset(r.base)
-        solve(r.rows, r.box, r.base, r.tmp, self.held, len(self.held), self.stop, _MAX_PIVOTS, False, -1)
+        solve(
+            r.rows,
+            r.box,
+            r.base,
+            r.tmp,
+            self.held,
+            len(self.held),
+            self.stop,
+            _MAX_PIVOTS,
+            TO_THE_END,
+            NO_ROW,
+        )
         node.value = max(node.value, self._record(r.base.c, None))
-        return np.asarray(r.rows.Z[n:] @ r.base.w + r.base.value[0])
+        return np.asarray(r.rows.Z[n:] @ r.base.w + r.base.value[INTERCEPT])
 
     def _flip(self, node: _Node, rows: NDArray[np.intp], to: int) -> None:
         """Evaluate single flips whose known value may have grown since it was computed."""
@@ -166,9 +179,9 @@ class _Prover:
             copy_state(r.base, r.spare)
             set_sides(r.box, n + j, to)
             args = r.rows, r.box, r.spare, r.tmp, self.held, len(self.held)
-            solve(*args, self.stop, _MAX_PIVOTS, False, n + j)
+            solve(*args, self.stop, _MAX_PIVOTS, TO_THE_END, n + j)
             node.flip[side, j] = max(node.flip[side, j], self._record(r.spare.c, (int(j), to)))
-            plane[:rank], plane[rank] = r.spare.w, r.spare.value[0]
+            plane[:rank], plane[rank] = r.spare.w, r.spare.value[INTERCEPT]
             set_sides(r.box, n + j, 0)
 
     def _record(self, c: FloatArray, flip: tuple[int, int] | None) -> float:

@@ -1,10 +1,7 @@
-"""The search: best-first with plunging, depth-first when memory runs short."""
+"""The search: branch and bound, best first with plunging, by one or more threads."""
 
 from __future__ import annotations
 
-import heapq
-import itertools
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -12,14 +9,27 @@ from time import perf_counter
 import numpy as np
 
 from ..._typing import FloatArray
-from ...convex.svm import ConvexSolution, dual_bound, solve_convex
+from ...convex.svm import ConvexSolution
 from ...model.problem import Problem
 from ...model.status import TracePoint
-from ..core.active_set import WORK, WORK_LIMIT, load_state, reset
-from ..core.arrays import BOUND, BRANCH_ROW, EXCESS, FLIP_BOUND, GROUP_SIGN, OBJ, SIGN, STAY_BOUND, Limits
+from ..core.arrays import (
+    BOUND,
+    BRANCH_ROW,
+    EXCESS,
+    FLIP_BOUND,
+    INTERCEPT,
+    OBJ,
+    SIGN,
+    STAY_BOUND,
+    WORK,
+    WORK_LIMIT,
+    Limits,
+)
+from ..core.margin_set import counters
 from ..core.relaxation import Relaxation, unbeatable_level
-from .crew import Crew, Node, Options, Stopped
-from .flips import hold, load_node
+from .crew import Crew, Options, Stopped
+from .flips import hold
+from .frontier import Frontier, Node
 from .incumbent import Incumbent
 from .node import BRANCH, FATHOMED, PAUSED, process
 from .pairs import (
@@ -27,6 +37,7 @@ from .pairs import (
     DIRECTION,
     LOCAL,
     evaluate_pairs,
+    joint_counters,
     new_graph,
     own_graph,
     set_levels,
@@ -35,7 +46,6 @@ from .pairs import (
 
 _JOINT_ROWS = 2500  # the joint-flip matrix has the square of this size
 _BISECTIONS = 5  # steps in which the joint bound of a node is found
-_PERTURBATIONS = (0.0, 1.0, 30.0)  # tried where a bound disappoints, as multiples of the usual one
 _SLICE = 0.04  # seconds between two looks at the clock
 _SMALLEST_GAP = 1e-8
 _PLUNGE = 0.25  # how far above the best open bound a plunge may go, as a share of the gap
@@ -60,17 +70,13 @@ class Tree:
 
     def __post_init__(self) -> None:
         self.crew.members.append(self)
-        self.heap: list[tuple[float, int, Node]] = []
-        self.stack: list[Node] = []
-        self.ticket = itertools.count()
+        self.frontier = Frontier(self.problem, self.options.memory_limit)
         self.current = self.root_bound
         self.depth = 0
         self.rate = 5e8  # work per second; measured as the search goes
         self.root_V = np.zeros((2, self.problem.m))
-        self.per_node = 25 * self.problem.m + 8 * self.problem.n + 400
         self._last_trace = 0.0
-        self.joint = self.options.joint and 3 <= self.problem.m <= _JOINT_ROWS
-        self.graph = new_graph(self.problem, self.joint)
+        self.graph = new_graph(self.problem, self.options.joint and 3 <= self.problem.m <= _JOINT_ROWS)
         self.update_limits()
 
     @property
@@ -91,19 +97,17 @@ class Tree:
     @property
     def bound(self) -> float:
         """A lower bound on the optimum: of what is open, unresolved or cut off."""
-        bounds = [self.crew.bound]
-        if self.heap:
-            bounds.append(self.heap[0][0])
-        bounds.extend(node.bound for node in self.stack)
-        return max(self.root_bound, min(bounds))
+        return max(self.root_bound, min(self.crew.bound, self.frontier.bound))
 
     # -- the loop --------------------------------------------------------------------------------
     def run(self) -> str:
-        """Search; return why it ended: "done", "time", "nodes", "improved" or "interrupted"."""
+        """Search; return why it ended: "done", "gap", "time", "nodes", "improved" or "interrupted"."""
         with self.crew.lock:
             reason = "error"
             try:
-                reason = self._search(self._begin)
+                self.frontier.push(Node.root(self.relaxation, self.root_bound, self.svm))
+                self.n_nodes = 1  # its bound is known: it counts even if it is closed by that alone
+                reason = self._search()
             finally:
                 self.crew.regain()
                 if reason != "done":
@@ -111,12 +115,16 @@ class Tree:
                 self.crew.join()
             return self.crew.reason or reason
 
-    def _search(self, begin: Callable[[], None] = lambda: None) -> str:
-        """Take nodes until there are none."""
+    def _search(self) -> str:
+        """Branch and bound. A plunge goes from a node to one of its children; the other is stored."""
         try:
-            begin()
-            while self._next():
-                self._plunge()
+            while self._take_node():
+                while self._bound_node():
+                    self._obey_node_limit()
+                    if not self._branch():
+                        break
+                self.current = float("inf")
+                self._call_assistants()
         except Stopped as stop:
             return stop.reason
         except KeyboardInterrupt:
@@ -124,53 +132,12 @@ class Tree:
         self.current = float("inf")
         return "done"
 
-    def _begin(self) -> None:
-        """The root, alone; then the other threads join in."""
-        self._root()
-        if self._next():
-            self._joint_bounds()
-            self._plunge()
-            for _ in range(self.options.n_jobs - 1):
-                self.crew.start(self._assistant()._search)
-
-    def _assistant(self) -> Tree:
-        """Another searcher of the same nodes, with arrays of its own."""
-        other = copy(self)
-        other.relaxation = Relaxation(self.problem)
-        other.graph = own_graph(self.graph)
-        other.n_nodes, other.n_unresolved, other.current = 0, 0, float("inf")
-        other.crew.members.append(other)
-        return other
-
-    def _root(self) -> None:
-        labelled, members, values, b = self.relaxation.warm_start(self.svm)
-        side = np.array(self.problem.side)
-        group = np.zeros(self.problem.m, dtype=np.int64)
-        root = Node(self.root_bound, 0, side, group, 0, None, labelled, members, values, b)
-        self.heap.append((self.root_bound, next(self.ticket), root))
-
-    def _joint_bounds(self) -> None:
-        """Process the root, then evaluate which of its candidates can flip together."""
-        r = self.relaxation
-        outcome = self._process()
-        if outcome != BRANCH or not self.joint:
-            return
-        direction = int(r.node.info[SIGN])
-        for _ in evaluate_pairs(r, self.graph, self.limits, direction):
-            self._look_at_clock(perf_counter())
-        self.graph.num[DIRECTION] = direction
-        self.graph.num[BISECTIONS] = _BISECTIONS
-        set_levels(self.graph, self.problem, self.limits, self.root_bound)
-
-    def _next(self) -> bool:
+    def _take_node(self) -> bool:
         """Load the next open node that is still of interest."""
         while self._has_work():
-            node = self.stack[-1] if self.stack else self.heap[0][2]
-            self.current = min(self.current, node.bound)  # first, lest an interrupt lose the node
-            if self.stack:
-                self.stack.pop()
-            else:
-                heapq.heappop(self.heap)
+            node = self.frontier.next()
+            self.current = min(self.current, node.bound)
+            self.frontier.remove_next()
             if node.bound < self.limits.cutoff:
                 self._load(node)
                 return True
@@ -179,42 +146,66 @@ class Tree:
 
     def _has_work(self) -> bool:
         """Whether there is an open node, after waiting for the others if they may still store some."""
-        while not (self.stack or self.heap):
+        while not self.frontier:
             if self.crew.current == float("inf"):
                 return False
             self.crew.wait()
             self._look_at_clock(perf_counter())
         return True
 
+    def _bound_node(self) -> bool:
+        """Process the loaded node and look for a better incumbent; return whether it is still open."""
+        outcome = self._process()
+        if self.depth == 0 and outcome == BRANCH and self.graph.value.size:
+            self._evaluate_pairs()
+            outcome = self._process()
+        self.n_nodes += int(self.depth > 0)  # the root has been counted
+        return outcome != FATHOMED and self._examine(outcome)
+
+    def _obey_node_limit(self) -> None:
+        if self.crew.n_nodes >= self.options.node_limit:
+            self.current = float(self.relaxation.node.out[BOUND])
+            raise Stopped("nodes")
+
+    def _call_assistants(self) -> None:
+        """Once the root is divided, let the other threads join in."""
+        if self.leads:
+            for _ in range(len(self.crew.members), self.options.n_jobs):
+                self.crew.start(self._assistant()._search)
+
+    def _assistant(self) -> Tree:
+        """Another searcher of the same nodes, with arrays of its own."""
+        other = copy(self)
+        other.relaxation = Relaxation(self.problem, self.relaxation.random_state)
+        other.graph = own_graph(self.graph)
+        other.n_nodes, other.n_unresolved, other.current = 0, 0, float("inf")
+        other.crew.members.append(other)
+        return other
+
+    def work(self) -> dict[str, int]:
+        """What this thread has done, by name."""
+        return counters(self.relaxation.tmp) | joint_counters(self.graph)
+
+    def counters(self) -> dict[str, int]:
+        """What all threads have done, by name."""
+        return self.crew.work()
+
+    # -- the node at hand ------------------------------------------------------------------------
     def _load(self, node: Node) -> None:
-        r = self.relaxation
         if self.incumbent.value < self.level:  # another searcher's find
             self.update_limits()
-        load_node(r.box, r.node, node.side, node.group, node.group_sign)
-        r.node.V[:] = self.root_V if node.V is None else node.V
-        if len(node.members) == 0:
-            reset(r.base)
-        else:
-            load_state(r.base, node.labelled, node.members, node.values, node.b)
-        r.node.out[OBJ] = 0.0
-        r.node.out[BOUND] = node.bound
-        self.depth = node.depth
-        self.current = node.bound
+        node.load(self.relaxation, self.root_V)
+        self.depth, self.current = node.depth, node.bound
 
-    def _plunge(self) -> None:
-        """Process the loaded node, then one of its children, and so on; the other children are stored."""
-        while True:
-            outcome = self._process()
-            self.n_nodes += 1
-            bound = self.relaxation.node.out[BOUND]
-            if outcome == FATHOMED or not self._examine(outcome):
-                break
-            if self.crew.n_nodes >= self.options.node_limit:
-                self.current = bound
-                raise Stopped("nodes")
-            if not self._branch():
-                break
-        self.current = float("inf")
+    def _evaluate_pairs(self) -> None:
+        """Find out which candidates of the root can flip together."""
+        r = self.relaxation
+        direction = int(r.node.info[SIGN])
+        for _ in evaluate_pairs(r, self.graph, self.limits, direction):
+            self._look_at_clock(perf_counter())
+        self.graph.num[DIRECTION] = direction
+        self.graph.num[BISECTIONS] = _BISECTIONS
+        set_levels(self.graph, self.problem, self.limits, self.root_bound)
 
     def _process(self) -> int:
         r = self.relaxation
@@ -234,12 +225,12 @@ class Tree:
             self.current = float(r.node.out[BOUND])
             self._look_at_clock(now)
             if outcome != PAUSED:
+                switch_off_if_useless(self.graph)
                 return int(outcome)
 
     def _look_at_clock(self, now: float) -> None:
         if now - self._last_trace > 0.5:
             self._last_trace = now
-            switch_off_if_useless(self.graph)
             if self.leads:
                 self.record(now)
         if self.crew.reason:
@@ -273,7 +264,7 @@ class Tree:
         """Offer the relaxed solution; where its sides promise more, the exact solution for those sides."""
         r = self.relaxation
         before = self.incumbent.value
-        w, _ = r.original(r.base.w, float(r.base.value[0]))
+        w, _ = r.original(r.base.w, float(r.base.value[INTERCEPT]))
         self.incumbent.offer_plane(w)
         if attained < min(self.limits.cutoff, self.incumbent.value * (1.0 - 1e-7)):
             z = np.where(r.node.side != 0, r.node.side > 0, r.node.score > 0).astype(np.int8)
@@ -289,13 +280,10 @@ class Tree:
             raise Stopped("improved")
 
     def _insist(self) -> bool:
-        """A node whose bound is attained but not proven: solve it anew, else branch on any free row."""
+        """A node whose bound is attained but not proven: solve it anew, else branch on a free row."""
         r = self.relaxation
         node = r.node
-        solution = solve_convex(self.problem, np.array(node.side))
-        bound = dual_bound(self.problem, solution.alpha, solution.beta, self.level)
-        for factor in _PERTURBATIONS:
-            bound = max(bound, r.cold_bound(np.array(node.side), self.level, factor))
+        bound = r.careful_bound(np.array(node.side), self.level)
         positive = float(self.problem.weights[node.side > 0].sum())
         most = self.problem.total_weight - float(self.problem.weights[node.side < 0].sum())
         tau = self.problem.n_positive
@@ -320,7 +308,7 @@ class Tree:
         r = self.relaxation
         node = r.node
         if self.depth == 0:
-            self.root_V[:] = node.V
+            self.root_V[:] = node.flips.V
             self.root_bound = max(self.root_bound, min(float(node.out[BOUND]), self.limits.cutoff))
         j, direction = int(node.info[BRANCH_ROW]), int(node.info[SIGN])
         stay, flip = float(node.out[STAY_BOUND]), float(node.out[FLIP_BOUND])
@@ -333,14 +321,18 @@ class Tree:
             self._store(j, *second)
         if first[1] >= cutoff:
             return False
-        best = min(self.heap[0][0] if self.heap else np.inf, first[1])
-        if not self.stack and first[1] > best + _PLUNGE * (cutoff - best):
+        if not self._goes_on(first[1]):
             self._store(j, *first)
             return False
         hold(r.box, node, j, first[0])
-        self._raise_values(node.V, j, first[0])
+        self._raise_values(node.flips.V, j, first[0])
         node.out[BOUND] = first[1]
         return True
+
+    def _goes_on(self, bound: float) -> bool:
+        """Whether a plunge goes on to a child with this bound, or to the best open node instead."""
+        best = min(self.frontier.bound, bound)
+        return self.frontier.is_depth_first or bound <= best + _PLUNGE * (self.limits.cutoff - best)
 
     def _raise_values(self, V: FloatArray, j: int, side: int) -> None:
         """Once row j is over, the value of flipping another row is at least that of flipping both."""
@@ -349,28 +341,8 @@ class Tree:
             np.maximum(V[row], self.graph.value[j], out=V[row])
 
     def _store(self, j: int, side: int, bound: float) -> None:
-        r = self.relaxation
-        sides = r.node.side.copy()
-        sides[j] = side
-        members = r.base.members[: r.base.count[0]].copy()
-        used = self.per_node * (len(self.heap) + len(self.stack))
-        V = r.node.V.copy() if used < 0.5 * self.options.memory_limit else None
+        V = self.relaxation.node.flips.V.copy() if self.frontier.has_room else None
         if V is not None:
             self._raise_values(V, j, side)
-        node = Node(
-            bound,
-            self.depth,
-            sides,
-            r.node.group.copy(),
-            int(r.node.info[GROUP_SIGN]),
-            V,
-            r.base.c[: self.problem.n].copy(),
-            members,
-            r.base.c[members],
-            float(r.base.value[0]),
-        )
-        if used >= self.options.memory_limit:
-            self.stack.append(node)
-        else:
-            heapq.heappush(self.heap, (bound, next(self.ticket), node))
+        self.frontier.push(Node.child(self.relaxation, j, side, bound=bound, depth=self.depth, V=V))
         self.crew.lock.notify()

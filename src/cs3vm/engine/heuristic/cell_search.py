@@ -1,6 +1,6 @@
 """Local search over cells with a warm-started active set.
 
-The same neighbourhoods as in :mod:`.polish`, for problems small enough to hold every row: the optimum of a
+The same neighbourhoods as in :mod:`.cell`, for problems small enough to hold every row: the optimum of a
 neighbouring cell is a few pivots away, and a neighbour is given up as soon as its dual value shows that it
 cannot improve. That makes it tens of times faster than solving each cell afresh.
 """
@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
-from ..core.active_set import DONE, _contract, copy_state, load_state, reset, set_side, set_sides, solve
-from ..core.arrays import Box, Rows, Scratch, State, new_state
-from ..core.margin_set import dual_value
+from ..core.active_set import DONE, TO_THE_END, copy_state, load_state, reset, set_side, set_sides, solve
+from ..core.arrays import DUAL, INTERCEPT, SIZE, Box, Rows, Scratch, State, new_state
+from ..core.margin_set import contract, dual_value
 from ..core.relaxation import PERTURBATION, Relaxation
-from ..jit import kernel
+from ..jit import NO_ROW, ZERO, kernel
 from .cell import Cell, Sides, solve_cell
 from .incumbent import IMPROVEMENT, Plane, Search
 
@@ -30,15 +30,15 @@ PARTNERS = 6
 
 
 @kernel
-def _move(  # type: ignore[no-untyped-def]
+def _move(
     rows: Rows,
     box: Box,
     source: State,
     st: State,
     tmp: Scratch,
-    flips,
-    sides,
-    held,
+    flips: IntArray,
+    sides: IntArray,
+    held: IntArray,
     stop: float,
     max_pivots: int,
 ) -> bool:
@@ -46,32 +46,31 @@ def _move(  # type: ignore[no-untyped-def]
 
     A multiplier goes down to zero when its row's target is moved far away, to the other side.
     """
-    nothing, plain = 0 * rows.n, rows.n < 0  # literals would compile the callees once more
     if flips.shape[0] > 0:
         copy_state(source, st)
     for k in range(flips.shape[0]):
         i = flips[k]
-        for a in range(st.count[0]):
+        for a in range(st.number[SIZE]):
             if st.members[a] == i:
-                _contract(st, a)
+                contract(st, a)
                 break
         if st.c[i] != 0.0:
             box.p[i] = -1e12 if st.c[i] > 0.0 else 1e12
-            solve(rows, box, st, tmp, held, nothing, np.inf, max_pivots, plain, i)
+            solve(rows, box, st, tmp, held, ZERO, np.inf, max_pivots, TO_THE_END, i)
         set_side(box, i, int(sides[k]))
         if st.c[i] != 0.0:
             return False
-    st.value[1] = dual_value(rows, box, st)
-    if solve(rows, box, st, tmp, held, held.shape[0], stop, max_pivots, plain, nothing - 1) != DONE:
+    st.value[DUAL] = dual_value(rows, box, st)
+    if solve(rows, box, st, tmp, held, held.shape[0], stop, max_pivots, TO_THE_END, NO_ROW) != DONE:
         return False
-    st.value[1] = dual_value(rows, box, st)
-    return bool(st.value[1] < stop)
+    st.value[DUAL] = dual_value(rows, box, st)
+    return bool(st.value[DUAL] < stop)
 
 
 class Cells:
     """The current cell, its optimum, and moves to better ones."""
 
-    def __init__(self, search: Search, random_state: int = 0) -> None:
+    def __init__(self, search: Search, random_state: int) -> None:
         self.search, self.problem = search, search.problem
         relaxation = Relaxation(self.problem, random_state)
         self.relaxation, self.rows, self.box, self.tmp = (
@@ -130,11 +129,11 @@ class Cells:
     @property
     def value(self) -> float:
         """Objective of the current cell's optimum."""
-        return float(self.base.value[1]) + self.miscount_cost(self.z)
+        return float(self.base.value[DUAL]) + self.miscount_cost(self.z)
 
     def plane(self, st: State, z: Sides) -> Plane:
         """Judge the plane of a state, by rank and, where weights differ, with its own sides."""
-        w, b = self.relaxation.original(st.w, float(st.value[0]))
+        w, b = self.relaxation.original(st.w, float(st.value[INTERCEPT]))
         plane = self.search.plane(w)
         if not self.search.ranking.unit:
             value = self.search.offer_sides(w, b, z)
@@ -171,7 +170,7 @@ class Cells:
         self.held = np.append(self.held, self.problem.n + points)
 
     def _scores(self, st: State) -> FloatArray:
-        return np.asarray(self.rows.Z[self.problem.n :] @ st.w + st.value[0])
+        return np.asarray(self.rows.Z[self.problem.n :] @ st.w + st.value[INTERCEPT])
 
     def _complete(
         self,
@@ -219,13 +218,13 @@ class Cells:
 
     def _is_sound(self, st: State, z: Sides) -> bool:
         """Whether the plane is worth what the multipliers claim: rounding can spoil a long run of pivots."""
-        claimed = float(st.value[1]) + self.miscount_cost(z)
+        claimed = float(st.value[DUAL]) + self.miscount_cost(z)
         return bool(claimed > 0.0 and self.plane(st, z).value <= claimed * (1.0 + 1e-6) + self.tolerance)
 
     # -- moves -----------------------------------------------------------------------------------
     def holding(self, st: State) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The free rows that hold the plane: those kept positive and those kept negative, strongest first."""
-        members = st.members[: st.count[0]]
+        members = st.members[: st.number[SIZE]]
         members = members[members >= self.problem.n]
         multipliers = st.c[members]
         order = np.argsort(-np.abs(multipliers), kind="stable")

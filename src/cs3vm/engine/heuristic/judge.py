@@ -28,6 +28,15 @@ class Judgement(NamedTuple):
     total: float
 
 
+class Breaks(NamedTuple):
+    """Where the hinges of the labelled rows bend as functions of b, ascending, and the rows' prices."""
+
+    positive: FloatArray
+    positive_price: FloatArray
+    negative: FloatArray
+    negative_price: FloatArray
+
+
 class Ranking:
     """Judges score vectors of one problem by rank."""
 
@@ -58,11 +67,13 @@ class Ranking:
                     return Judgement(np.inf, 0.0, 0.0)
                 low = high = 0.5 * (low + high)
             scores = unlabelled[self.free]
-        p, pc = self._breaks(1.0 - labelled[self.positive], self.C_positive)
-        q, qc = self._breaks(-1.0 - labelled[self.negative], self.C_negative)
+        breaks = Breaks(
+            *self._ascending(1.0 - labelled[self.positive], self.C_positive),
+            *self._ascending(-1.0 - labelled[self.negative], self.C_negative),
+        )
         first = 0
         if self.unit and len(scores) > WINDOW_ROWS and margin == 0.0:
-            first, scores = self._window(scores, _minimiser(p, pc, q, qc))
+            first, scores = self._window(scores, _minimiser(breaks))
         if self.unit:
             ordered, weights = np.sort(-scores), self.weights
         else:
@@ -75,17 +86,14 @@ class Ranking:
             self.target,
             low,
             high,
-            p,
-            pc,
-            q,
-            qc,
+            breaks,
             problem.count_penalty,
             margin,
             slack,
         )
         return Judgement(cost, b, self.base + count)
 
-    def _breaks(self, breaks: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _ascending(self, breaks: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self.equal_C:
             breaks.sort()
             return breaks, mass
@@ -108,8 +116,9 @@ class Ranking:
 
 
 @strict_kernel
-def _minimiser(p: FloatArray, pc: FloatArray, q: FloatArray, qc: FloatArray) -> float:
+def _minimiser(breaks: Breaks) -> float:
     """A minimiser of ``Σ pc·(p-b)₊ + Σ qc·(b-q)₊``: the middle of the flat part, where there is one."""
+    p, pc, q, qc = breaks
     slope, rise = 0.0, 0.0
     for i in range(len(pc)):
         slope -= pc[i]
@@ -145,16 +154,14 @@ def _cheapest(
     target: float,
     low: float,
     high: float,
-    p: FloatArray,
-    pc: FloatArray,
-    q: FloatArray,
-    qc: FloatArray,
+    breaks: Breaks,
     penalty: float,
     margin: float,
     slack: float,
 ) -> tuple[float, float, float]:
     """The cheapest count for scores in descending order, given as their negatives in ascending order."""
-    favourite = _minimiser(p, pc, q, qc)
+    p, pc, q, qc = breaks
+    favourite = _minimiser(breaks)
     m = len(ordered)
     p_mass, p_moment = 0.0, 0.0
     for i in range(len(p)):

@@ -61,21 +61,22 @@ def improve(
         given = [search.plane(np.asarray(w, dtype=float)) for w in starts]
         if problem.m > 0:
             rng = np.random.default_rng(random_state)
-            given += [search.plane(w) for w in _from_subsamples(search, rng)]
+            given += [search.plane(w) for w in _from_subsamples(search, rng, random_state)]
             kicks = min(patience, 8 + patience * problem.m // 75, 200_000 // problem.m)
-            LocalSearch(search, rng, max(6, kicks)).run(given, svm)
+            LocalSearch(search, rng, random_state, max(6, kicks)).run(given, svm)
     except KeyboardInterrupt:
         return search.result(interrupted=True)
     return search.result()
 
 
-def _from_subsamples(search: Search, rng: np.random.Generator) -> list[FloatArray]:
+def _from_subsamples(search: Search, rng: np.random.Generator, random_state: int) -> list[FloatArray]:
     """The best normal vectors of ever larger subsamples."""
     found: list[FloatArray] = []
     quick = is_large(search.problem)
     for rows in levels(search.problem):
         sample = Search(subsample(search.problem, rows, rng), 0.3 * search.remaining)
-        local = LocalSearch(sample, rng, patience=0 if found or quick else SAMPLE_PATIENCE, cells=not quick)
+        patience = 0 if found or quick else SAMPLE_PATIENCE
+        local = LocalSearch(sample, rng, random_state, patience, cells=not quick)
         found = local.run([sample.plane(w) for w in found])
     return found
 
@@ -88,8 +89,10 @@ def is_large(problem: Problem) -> bool:
 class LocalSearch:
     """Descents from several starts, then kicks."""
 
-    def __init__(self, search: Search, rng: np.random.Generator, patience: int, cells: bool = True) -> None:
-        self.search, self.problem, self.rng = search, search.problem, rng
+    def __init__(
+        self, search: Search, rng: np.random.Generator, random_state: int, patience: int, cells: bool = True
+    ) -> None:
+        self.search, self.problem, self.rng, self.random_state = search, search.problem, rng, random_state
         m = self.problem.m
         self.scale = feature_scale(search)
         self.large = is_large(self.problem)
@@ -97,7 +100,7 @@ class LocalSearch:
         self.small = m <= rows and not self.large and cells
         self.sizes = schedule(m)[:: 1 if self.problem.d <= MANY_COLUMNS else 2]  # wide steps are slow
         self.patience = 0 if self.large else patience
-        self.cells = Cells(search) if self.small else None
+        self.cells = Cells(search, random_state) if self.small else None
         self.corners = Corners(search, rng)
 
     def run(self, given: Sequence[Plane], svm: Plane | None = None) -> list[FloatArray]:
@@ -116,7 +119,7 @@ class LocalSearch:
         planes = [self.settle(descend(self.search, start, self.sizes)) for start in starts]
         best = min(planes, key=_value)
         if not (self.small or self.large) and self.patience and not self.search.expired:
-            self.cells = Cells(self.search)
+            self.cells = Cells(self.search, self.random_state)
         best = self._refined(best)
         if self.patience:
             best = self._iterate(best)
