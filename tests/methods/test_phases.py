@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import ast
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,13 @@ import pytest
 
 import cs3vm.methods
 from cs3vm import Problem, Result, Status, solve
+from cs3vm.engine.exact.tree import Tree
+from cs3vm.engine.heuristic.local_search import LocalSearch
+from cs3vm.engine.warm_up import warm_up
 from cs3vm.methods.phases import Phases
 from cs3vm.model.status import TracePoint
 from cs3vm.solvers import SOLVERS, bnb_, find_solver
+from tests.methods.test_methods import blobs
 from tests.oracle import brute_force, random_problem
 
 METHODS = Path(cs3vm.methods.__file__).parent
@@ -133,3 +138,19 @@ def test_a_problem_that_the_root_settles_has_one_node():
         result = solve(settled, method)
         assert result.is_optimal
         assert result.n_nodes >= 1
+
+
+@pytest.mark.parametrize("method", ["cs3vm", "auto", "direct"])
+def test_whoever_interrupts_the_heuristic_wants_no_search_either(method, monkeypatch):
+    warm_up()  # an interrupt there is another matter
+    run = LocalSearch.run
+
+    def interrupted(self, *arguments):
+        _thread.interrupt_main()
+        return run(self, *arguments)
+
+    monkeypatch.setattr(LocalSearch, "run", interrupted)
+    monkeypatch.setattr(Tree, "run", lambda self: pytest.fail("the search went on"))
+    result = solve(blobs(5, n=20, m=300, d=6), method, time_limit=600)
+    assert result.status is Status.INTERRUPTED
+    assert result.found

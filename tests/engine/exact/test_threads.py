@@ -63,7 +63,7 @@ def test_larger_trees_end_with_the_same_optimum_from_a_bad_incumbent():
 def search(problem, n_jobs, node_limit, random_state=0):
     """A search that ends at a node limit, with all that its threads know."""
     incumbent = Incumbent(problem)
-    incumbent.offer(first_answer(problem, solve_convex(problem)))
+    incumbent.offer(first_answer(problem))
     options = Options(np.inf, node_limit=node_limit, n_jobs=n_jobs)
     relaxation = Relaxation(problem, random_state)
     tree = Tree(problem, incumbent, options, 0.0, relaxation, 0.0, solve_convex(problem))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from cs3vm.engine.exact.crew import Options
 from cs3vm.engine.exact.incumbent import Incumbent
 from cs3vm.engine.exact.pairs import DIRECTION, HITS, TESTS, new_graph, switch_off_if_useless
 from cs3vm.engine.exact.tree import Tree
-from cs3vm.engine.heuristic.local_search import LocalSearch
 from cs3vm.engine.warm_up import warm_up
 from cs3vm.model.result import Result
 from cs3vm.model.status import TracePoint
@@ -233,21 +231,9 @@ def test_a_time_limit_ends_the_search_and_the_callback_is_told() -> None:
     assert all(later.incumbent <= earlier.incumbent for earlier, later in pairwise(points))
 
 
-@pytest.mark.parametrize("phase", ["heuristic", "search"])
-def test_interrupt_returns_the_incumbent(phase: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_returns_the_incumbent() -> None:
     warm_up()  # an interrupt there is another matter
-    run = LocalSearch.run
-
-    def interrupted(self: LocalSearch, *arguments: object) -> list[np.ndarray]:
-        _thread.interrupt_main()
-        return run(self, *arguments)
-
-    options: dict[str, Any] = {"time_limit": 600.0}
-    if phase == "heuristic":
-        monkeypatch.setattr(LocalSearch, "run", interrupted)
-    else:
-        options |= {"callback": lambda _: _thread.interrupt_main()}
-    result = solve(hard_problem(), **options)
+    result = solve(hard_problem(), time_limit=600.0, callback=lambda _: _thread.interrupt_main())
     assert result.status is Status.INTERRUPTED
     assert result.found
     assert result.lower_bound <= result.objective
