@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ..model.status import TracePoint
+from ..model.status import TracePoint, relative_gap
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,5 +74,5 @@ class ProgressLine:
         if self.point is None or not math.isfinite(self.point.incumbent):
             return f"searching  {clock}"
         best, bound = self.point.incumbent, self.point.bound
-        gap = max(0.0, best - bound) / max(abs(best), 1e-10)
+        gap = max(0.0, relative_gap(best, bound))
         return f"best {best:.6g}  bound {bound:.6g}  gap {100 * gap:.1f} %  {clock}  (Ctrl-C keeps the best)"

@@ -52,7 +52,12 @@ def solve_convex(problem: Problem, side: SignArray | None = None) -> ConvexSolut
 
 def root_bound(problem: Problem) -> float:
     """The value below which no point lies, before any search: the SVM's, and what must be miscounted."""
-    return max(0.0, solve_convex(problem).bound) + problem.count_penalty * problem.min_miscount
+    return with_miscount(problem, solve_convex(problem).bound)
+
+
+def with_miscount(problem: Problem, svm_bound: float) -> float:
+    """A bound on the objective from one on the SVM's value: the fixed sides may force a miscount."""
+    return max(0.0, svm_bound) + problem.count_penalty * problem.min_miscount
 
 
 def _solve(problem: Problem, side: SignArray) -> ConvexSolution:

@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 from ..._typing import FloatArray
 from ...convex.svm import solve_convex
 from ...model.problem import Problem
-from ...model.result import Result, answer
+from ...model.result import Result, answer, as_given
 from ...model.status import Status
 
-#: A plane may violate the sides it claims by this much, relative to the largest score.
-SIDE_TOLERANCE = 1e-9
 #: Rows this close to their margin are meant to meet it.
 NEAR_MARGIN = 1e-6
 #: A plane has the value that its sides promise if it comes this close.
@@ -75,10 +73,4 @@ class Incumbent:
 
     def offer_as_given(self, w: FloatArray, b: float, z: NDArray[np.int8]) -> bool:
         """Keep the plane with exactly these sides: a tie of unequal weights may need it."""
-        problem = self.problem
-        if not (np.all(np.isfinite(w)) and np.isfinite(b)):
-            return False
-        allowed = SIDE_TOLERANCE * (1.0 + float(np.max(np.abs(problem.scores(w)), initial=0.0)))
-        if problem.violation(w, b, z) > allowed:
-            return False
-        return self.offer(Result(problem, Status.FEASIBLE, w, b, z.astype(np.int8)))
+        return self.offer(as_given(self.problem, w, b, z, Status.FEASIBLE))

@@ -11,7 +11,7 @@ import numpy as np
 from ..._typing import FloatArray
 from ...convex.svm import ConvexSolution
 from ...model.problem import Problem
-from ...model.status import TracePoint
+from ...model.status import TracePoint, relative_gap
 from ..core.arrays import (
     BOUND,
     BRANCH_ROW,
@@ -238,7 +238,7 @@ class Tree:
         if now > self.options.deadline:
             raise Stopped("time")
         value = self.incumbent.value
-        if np.isfinite(value) and value - self.bound <= self.options.gap * max(abs(value), 1e-10):
+        if relative_gap(value, self.bound) <= self.options.gap:
             raise Stopped("gap")
 
     def record(self, now: float) -> None:

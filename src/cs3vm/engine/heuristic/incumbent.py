@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray
-from ...convex.svm import solve_convex
+from ...convex.svm import root_bound, solve_convex, with_miscount
 from ...model.intercept import EMPTY_TOLERANCE, Intercept
 from ...model.problem import Problem
 from ...model.result import Result
@@ -134,13 +134,12 @@ class Search:
     # -- convex subproblems ----------------------------------------------------------------------
     def solve_svm(self) -> Plane:
         """The SVM of the labelled rows with the fixed sides held; sets the safe lower bound."""
-        if self.problem.n > LABELLED_ROWS and not self.ranking.any_fixed:
-            w, bound = solve_large_svm(self.problem, self.rows_labelled)
+        problem = self.problem
+        if problem.n > LABELLED_ROWS and not self.ranking.any_fixed:
+            w, bound = solve_large_svm(problem, self.rows_labelled)
+            self.lower_bound = with_miscount(problem, bound)
         else:
-            solution = solve_convex(self.problem)
-            w, bound = solution.w, solution.bound
-        unavoidable = self.problem.count_penalty * self.problem.min_miscount
-        self.lower_bound = max(0.0, bound + unavoidable)
+            w, self.lower_bound = solve_convex(problem).w, root_bound(problem)
         return self.plane(w)
 
     def solve_soft(

@@ -23,9 +23,8 @@ from .incumbent import Plane, Search
 from .smooth_count import continuation, feature_scale
 from .subsamples import levels, subsample
 
-#: The iterated search ends after this many kicks in a row without a better incumbent; or after fewer, where a
-#: search follows that finds what is missing.
-PATIENCE, QUICK_PATIENCE = 400, 150
+#: The iterated search ends after this many kicks in a row without a better incumbent, unless told otherwise.
+QUICK_PATIENCE = 150
 #: The same on a subsample.
 SAMPLE_PATIENCE = 20
 #: Every so many kicks the search on small data starts afresh, from randomly weighted labels.
