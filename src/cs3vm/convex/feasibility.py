@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from scipy.optimize import linprog
 
-from .._typing import FloatArray
+from .._typing import FloatArray, RowArray
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import Status
 
-#: Combinations of rows that differ by less, relative to the spread of the rows, coincide: it is rounding.
-COINCIDE = 1e-13
+#: A certificate has at most so many rows: it is checked in fractions, which takes their number to the third.
+MAX_CERTIFICATE = 60
 #: How many small turns of a separating plane are tried to get the free rows off it.
 TURNS = 64
 
@@ -21,7 +23,7 @@ def fits(problem: Problem) -> bool:
 
     Without a side margin w = 0 is one. With a margin there is one if a plane separates the fixed rows
     strictly: turned a little, no free row lies on it, and with a long enough w none lies in the strip. The
-    certificate are means of the rows of either side that coincide.
+    certificate are means of the rows of either side that coincide, in exact arithmetic.
     """
     return problem.side_margin == 0.0 or not _separate(problem, *_units(problem))[1]
 
@@ -84,5 +86,41 @@ def _separate(problem: Problem, centre: FloatArray, spread: FloatArray) -> tuple
     if np.all(rows @ plane > 0.0):
         return plane, False
     mean = np.maximum(0.0, -found.ineqlin.marginals)
-    apart = np.abs(mean @ rows) / max(float(mean.sum()), 1e-300)
-    return None, bool(apart.max() <= COINCIDE)
+    return None, _means_coincide(problem, held[mean > 1e-9 * mean.max(initial=0.0)])
+
+
+def _means_coincide(problem: Problem, rows: RowArray) -> bool:
+    """Whether a mean of the positive rows among these is one of the negative rows: exactly, in fractions."""
+    side = problem.side[rows]
+    if len(rows) > MAX_CERTIFICATE or len(np.unique(side)) < 2:
+        return False
+    columns = [
+        [*(int(s) * Fraction(float(x)) for x in row), Fraction(int(s > 0)), Fraction(int(s < 0))]
+        for s, row in zip(side, problem.U[rows], strict=True)
+    ]
+    wanted = [Fraction(0)] * problem.d + [Fraction(1)] * 2
+    shares = _solve_exactly([list(equation) for equation in zip(*columns, strict=True)], wanted)
+    return shares is not None and all(share >= 0 for share in shares)
+
+
+def _solve_exactly(equations: list[list[Fraction]], wanted: list[Fraction]) -> list[Fraction] | None:
+    """One solution of linear equations, with 0 for what they leave free; None if there is none."""
+    table = [[*row, right] for row, right in zip(equations, wanted, strict=True)]
+    pivots: list[int] = []
+    for column in range(len(equations[0])):
+        top = len(pivots)
+        row = next((i for i in range(top, len(table)) if table[i][column] != 0), None)
+        if row is None:
+            continue
+        table[top], table[row] = table[row], table[top]
+        table[top] = [value / table[top][column] for value in table[top]]
+        for i, other in enumerate(table):
+            if i != top and other[column] != 0:
+                table[i] = [a - other[column] * b for a, b in zip(other, table[top], strict=True)]
+        pivots.append(column)
+    if any(row[-1] != 0 for row in table[len(pivots) :]):
+        return None
+    solution = [Fraction(0)] * len(equations[0])
+    for i, column in enumerate(pivots):
+        solution[column] = table[i][-1]
+    return solution

@@ -26,9 +26,10 @@ def checked(result: Result, gap: float = DEFAULT_GAP) -> Result:
         return result if result.is_optimal else replace(result, status=Status.OPTIMAL)
     if result.found and result.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.CUTOFF):
         return replace(result, status=Status.FEASIBLE)
-    if result.status is Status.OPTIMAL or (result.status is Status.INFEASIBLE and fits(result.problem)):
-        return replace(result, status=Status.TIME_LIMIT)  # no point was found, which proves nothing
-    return result
+    if result.found or result.status not in (Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE):
+        return result
+    # a search that ended without a point proves nothing by that
+    return replace(result, status=Status.TIME_LIMIT if fits(result.problem) else Status.INFEASIBLE)
 
 
 def allowed_violation(problem: Problem, w: np.ndarray, b: float) -> float:

@@ -48,7 +48,7 @@ def decode(text: str, problem: Problem | None) -> dict[str, Any]:
         return _fields(data, problem or _problem(data["problem"]))
     except InvalidProblemError:
         raise
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
         raise InvalidProblemError(f"the result is incomplete or damaged: {error!r}") from error
 
 

@@ -19,7 +19,7 @@ def read_matrix(value: Any, name: str) -> FloatArray:
     """A table of finite numbers; the message names the first that is not."""
     try:
         array = value if _is_frozen(value) else np.array(value, dtype=float, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidProblemError(f"{name} must be a table of numbers: {error}") from error
     if array.ndim != 2:
         raise InvalidProblemError(f"{name} must have two dimensions (rows, columns), got {array.ndim}")
@@ -60,7 +60,7 @@ def read_positive_vector(value: Any, length: int, name: str) -> FloatArray:
     """One positive number per row, or the same for all."""
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidProblemError(f"{name} must be numeric: {error}") from error
     if array.ndim == 0:
         array = np.full(length, float(array))

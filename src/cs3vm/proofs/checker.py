@@ -138,9 +138,10 @@ class _Checker:
         self.problem = problem
         self.cutoff, self.level = float(header["cutoff"]), float(header["objective"])
         w, b = np.array(header["coef"], dtype=float), float(header["intercept"])
-        z = np.array(header["z"], dtype=np.int8)
+        z = np.array(header["z"])
         if w.shape != (problem.d,) or z.shape != (problem.m,) or not np.all((z == 0) | (z == 1)):
             raise Refuted("the incumbent is no point of this problem")
+        z = z.astype(np.int8)
         self.objective, self.violation = problem.objective(w, b, z), problem.violation(w, b, z)
         self._check_incumbent(w, b)
         self.arithmetic = _ExactDual(problem, self.level)
