@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, SignArray
@@ -16,6 +19,8 @@ PERTURBATION = (1e-8, 1e-9)
 _OTHER_PERTURBATIONS = (0.0, 1.0, 30.0)  # multiples of it, tried where a bound disappoints
 #: From this many labelled rows on the root starts from the interior-point solution.
 WARM_START_ROWS = 150
+#: Of problems with more numbers the rotated rows are not kept: a fitted classifier would carry them along.
+KEPT_NUMBERS = 1_000_000
 
 
 class Relaxation:
@@ -25,28 +30,11 @@ class Relaxation:
         self.problem, self.random_state = problem, random_state
         rng = np.random.default_rng(random_state)
         n, m = problem.n, problem.m
-        X = np.ascontiguousarray(np.vstack([problem.X, problem.U]))
-        self.centre = X.mean(axis=0)
-        Z, self.axes = _rotate(X - self.centre)
+        self.rows, self.centre, self.axes = rotated(problem)
         relax = rng.uniform(0.5, 1.0, n + m) * np.repeat(PERTURBATION, (n, m))
-        squares = np.einsum("ij,ij->i", X, X)
-        lengths = np.einsum("ij,ij->i", Z, Z)
-        size = float(np.sqrt(lengths.max(initial=0.0)))
-        # norms are rounded up so that the rounding bound stays one
-        norm = np.sqrt(squares) * (1.0 + 1e-12)
-        self.rows = Rows(
-            n=n,
-            Z=Z,
-            ZT=np.ascontiguousarray(Z.T),
-            X=X,
-            norm=norm,
-            weight=np.array(problem.weights),
-            size=size,
-            margin=problem.side_margin,
-        )
         self.relax = relax
         self.box = self._box(relax)
-        rank = Z.shape[1]
+        rank = self.rows.Z.shape[1]
         self.base, self.spare = new_state(n, n + m, rank), new_state(n, n + m, rank)
         self.tmp = new_scratch(n, m, problem.d, rank)
         self.node = new_node(m, rank)
@@ -137,6 +125,43 @@ def unbeatable_level(problem: Problem) -> float:
     """A value that stands for "no point is known": far above that of any sensible point."""
     worst = 2.0 * float(problem.C.sum()) + problem.count_penalty * problem.total_weight
     return 1e6 * (1.0 + worst)
+
+
+class Rotated(NamedTuple):
+    """The rows of a problem for the kernels, which only read them; their centre, the axes of their span."""
+
+    rows: Rows
+    centre: FloatArray
+    axes: FloatArray
+
+
+#: Of problems that are alive: one run has several searches, and each of their threads needs the same rows.
+_KEPT: WeakKeyDictionary[Problem, Rotated] = WeakKeyDictionary()
+
+
+def rotated(problem: Problem) -> Rotated:
+    """Centre and rotate the rows of a problem; of all but large problems that is done once."""
+    if problem in _KEPT:
+        return _KEPT[problem]
+    X = np.ascontiguousarray(np.vstack([problem.X, problem.U]))
+    centre = X.mean(axis=0)
+    Z, axes = _rotate(X - centre)
+    lengths = np.einsum("ij,ij->i", Z, Z)
+    rows = Rows(
+        n=problem.n,
+        Z=Z,
+        ZT=np.ascontiguousarray(Z.T),
+        X=X,
+        # norms are rounded up so that the rounding bound stays one
+        norm=np.sqrt(np.einsum("ij,ij->i", X, X)) * (1.0 + 1e-12),
+        weight=np.array(problem.weights),
+        size=float(np.sqrt(lengths.max(initial=0.0))),
+        margin=problem.side_margin,
+    )
+    found = Rotated(rows, centre, axes)
+    if X.size <= KEPT_NUMBERS:
+        _KEPT[problem] = found
+    return found
 
 
 def _rotate(X: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -99,7 +99,7 @@ class LocalSearch:
         self.small = m <= rows and not self.large and cells
         self.sizes = schedule(m)[:: 1 if self.problem.d <= MANY_COLUMNS else 2]  # wide steps are slow
         self.patience = 0 if self.large else patience
-        self.cells = Cells(search, random_state) if self.small else None
+        self.cells = Cells(search, random_state) if self.small and not search.expired else None
         self.corners = Corners(search, rng)
 
     def run(self, given: Sequence[Plane], svm: Plane | None = None) -> list[FloatArray]:
