@@ -127,10 +127,8 @@ def _judge(problem: Problem, path: Path, optimum: Fraction, notes: Counter[str])
     if not problem.violation(w, b, z.astype(np.int8)) <= tolerance:
         return "confirmed a point whose sides contradict its plane"
     value = problem.objective(w, b, z.astype(np.int8))
-    if (
-        not abs(value - verdict.objective) <= 1e-9 * max(1.0, abs(value))
-        or not verdict.lower_bound > 0 < value
-    ):
+    claims = verdict.lower_bound > 0.0 or value <= 0.0
+    if not (claims and abs(value - verdict.objective) <= 1e-9 * max(1.0, abs(value))):
         return f"confirmed objective {verdict.objective!r} and bound {verdict.lower_bound!r}, value {value!r}"
     return None
 

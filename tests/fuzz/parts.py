@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from cs3vm import CS3VMClassifier, Problem, available_solvers
-from cs3vm.exceptions import SolverLicenseError
+from cs3vm.exceptions import InvalidProblemError, SolverLicenseError
 from cs3vm.learn.assignment import assign
 from tests.fuzz import certificates, files
 from tests.fuzz.calls import SLOW, call
@@ -68,6 +68,8 @@ def _answers(
             answers.append(call(problem, how))
         except SolverLicenseError:
             outcome.notes["no licence"] += 1
+        except InvalidProblemError:
+            outcome.notes["refused"] += 1
         except Exception as error:
             data = {"problem": as_source(problem), "call": how}
             outcome.findings.append(Finding("crash", f"{type(error).__name__}: {error}", data))

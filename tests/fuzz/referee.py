@@ -124,7 +124,9 @@ def _consistent(problem: Problem, answer: Answer) -> list[Finding]:
         claim(result.status not in (Status.INFEASIBLE, Status.CUTOFF), f"{result.status.value}, with a point")
         claim(result.objective < answer.cutoff, "a point that is not below the cutoff")
     else:
-        claim(result.status is not Status.OPTIMAL, "optimal without a point")
+        claim(
+            result.status not in (Status.OPTIMAL, Status.FEASIBLE), f"{result.status.value} without a point"
+        )
         if result.status is Status.INFEASIBLE:
             held = problem.side != 0
             possible = problem.side_margin == 0.0 or separable(problem.U[held], problem.side[held])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import multiprocessing as mp
 import resource
 import signal
@@ -65,6 +66,7 @@ def _work(
 ) -> None:
     """One worker: case after case, the part that is most behind its share of the time first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.disable(logging.WARNING)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     from cs3vm.engine.warm_up import warm_up
     from tests.fuzz.parts import PARTS, SHARES
