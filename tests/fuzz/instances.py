@@ -17,6 +17,9 @@ def tiny(rng: np.random.Generator, norm: str = "l2", extreme: bool | None = None
     X, U = rows[:n], rows[n:]
     if rng.random() < 0.25:
         U[rng.integers(m)] = U[rng.integers(m)]
+    if rng.random() < 0.08:  # equal up to the last digits
+        i, j = rng.integers(m, size=2)
+        U[i] = U[j] * (1.0 + 2.0**-52 * rng.integers(0, 4, d) * 2.0 ** rng.integers(0, 30))
     if rng.random() < 0.15:
         U[rng.integers(m)] = X[rng.integers(n)]
     y = np.where(rng.random(n) < 0.6, 1, -1)

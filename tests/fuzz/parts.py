@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -47,7 +48,7 @@ def examine(problem: Problem, calls: list[dict[str, Any]], do_shrink: bool = Tru
         finding.data["problem"] = as_source(problem)
         if do_shrink:
             seconds = 5.0 if finding.kind == "missing" else 30.0
-            small = shrink(problem, partial(_still, calls=calls, kind=finding.kind), seconds)
+            small = shrink(problem, partial(_still, calls=calls, like=signature(finding)), seconds)
             finding.data["small"] = as_source(small)
             finding.data["script"] = script(small, calls, finding.message)
         outcome.findings.append(finding)
@@ -80,10 +81,14 @@ def _answers(
         return answers, None
 
 
-def _still(problem: Problem, calls: list[dict[str, Any]], kind: str) -> bool:
-    scratch = Outcome()
-    answers, oracle = _answers(problem, calls, scratch)
-    return any(finding.kind == kind for finding in judge(problem, answers, oracle))
+def signature(finding: Finding) -> str:
+    """What findings of the same sort have in common: the message without its numbers."""
+    return finding.kind + re.sub(r"[-+]?\d[\w.+-]*", "", finding.message.split("(")[0])
+
+
+def _still(problem: Problem, calls: list[dict[str, Any]], like: str) -> bool:
+    answers, oracle = _answers(problem, calls, Outcome())
+    return any(signature(finding) == like for finding in judge(problem, answers, oracle))
 
 
 def engine(rng: np.random.Generator, folder: Path) -> Outcome:
