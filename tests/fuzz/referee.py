@@ -166,8 +166,11 @@ def _point_below(
         exact = proven_value(problem, point.w, point.b, z)
         if exact is not None and exact < Fraction(level):
             return _refutation(level, float(exact), f"z = {z.tolist()}")
+        b = float(point.b)
+        value = problem.objective(point.w, b, z)
+        passes = problem.violation(point.w, b, z) <= allowed_violation(problem, point.w, b)
         repaired = exact is not None and float(exact) <= 1.001 * level
-        if value < level - oracle.error(value) and not repaired:  # else only the oracle's rounding was below
+        if passes and not repaired and value < level - oracle.error(value):
             return Finding("suspect", f"bound {level!r}, but the oracle has {value!r}")
     if suspicion is not None and suspicion < level * (1.0 - 1e-6):
         return Finding("suspect", f"bound {level!r}, but another answer has {suspicion!r}")
