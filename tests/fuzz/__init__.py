@@ -1,0 +1,1 @@
+"""A machine that looks for wrong claims: ``python -m tests.fuzz --help``."""
