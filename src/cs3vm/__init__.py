@@ -12,7 +12,7 @@ The rooms of the house. Each may import from those above it, never from those be
     engine.jit        compiling: decorators and the cache
     engine.core       what both searches share: arrays, node solver, safe bounds, relaxation
     engine.heuristic  good planes fast: starts, count steps, cells, subsamples
-    engine.exact      the tree: nodes, flips, pairs, groups, incumbent, proof writer
+    engine.exact      the tree: frontier, nodes, flips, pairs, groups, incumbent, proof writer
     engine.warm_up    what compiles first
     solvers           one function ``Problem -> Result`` per backend: bnb, scip, gurobi, highs
     methods           the paper's algorithms and ours, over solvers: svm, rcm, ircm, wircm, direct, auto
