@@ -173,7 +173,7 @@ def _models(folder: Path) -> list[dict[str, Any]]:
             ({"kernel": "poly"}, three, {"a": 6, "b": 6, "c": 6}),
         ):
             clf = CS3VMClassifier("top_tau", **options).fit(X, y, n_positive=total)
-            save_model(make_model(clf, encoding, "label", {}), folder / "base.json")
+            save_model(make_model(clf.fit_, encoding, "label", {}), folder / "base.json")
             documents.append(json.loads((folder / "base.json").read_text(encoding="utf-8")))
     return documents
 

@@ -46,7 +46,7 @@ def direct(
     patience = shares.PATIENCE if patience is None else patience
     phases = Phases(problem, time_limit, gap, random_state, callback)
     exact = find_solver("auto", problem.norm)
-    if 0 < problem.m <= shares.SMALL_ROWS and nodes > 0 and exact.quick:
+    if 0 < problem.m <= shares.SMALL_ROWS and nodes > 0 and exact.quick and exact.is_practical(problem):
         phases.run(improve, starts=starts, patience=min(patience, shares.FIRST_PATIENCE))
         if phases.result.found:
             phases.run(exact.load(), shares.NODE_SHARE, node_limit=nodes, joint=False)
