@@ -5,10 +5,14 @@ Who closes one removes its line here and the mark of its test in ``test_findings
 
 #: By part: how the signature of the finding begins (its kind and message without numbers).
 KNOWN: dict[str, tuple[str, ...]] = {
-    "engine": ("wrongfeasible without a point", "wronginfeasible, but a plane exists"),
-    "mip": ("wrongfeasible without a point", "wronginfeasible, but a plane exists"),
-    "norms": ("wrongfeasible without a point", "wronginfeasible, but a plane exists"),
-    "files": ("crashread_table: UnicodeDecodeError",),
-    "models": ("crashfrom_json: OverflowError",),
-    "certificates": ("wrongconfirmed a point with sides",),
+    "engine": ("wrong: feasible without a point", "wrong: infeasible, but a plane exists"),
+    "mip": ("wrong: feasible without a point", "wrong: infeasible, but a plane exists"),
+    "norms": (
+        "wrong: feasible without a point",
+        "wrong: infeasible, but a plane exists",
+        "slow: no end",
+    ),
+    "files": ("crash: read_table: UnicodeDecodeError", "crash: read_table: StopIteration"),
+    "models": ("crash: from_json: OverflowError", "crash: a loaded model: UnicodeEncodeError"),
+    "certificates": ("wrong: confirmed a point with sides", "wrong: confirmed objective"),
 }

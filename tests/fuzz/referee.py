@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -28,6 +29,11 @@ class Finding:
     kind: str
     message: str
     data: dict[str, Any] = field(default_factory=dict)
+
+
+def signature(kind: str, message: str) -> str:
+    """What findings of the same sort have in common: the message without its numbers."""
+    return f"{kind}: " + re.sub(r"[-+]?\d[\w.+-]*", "", message.split("(")[0])
 
 
 @dataclass
