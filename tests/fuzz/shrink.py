@@ -54,9 +54,10 @@ def _simplifications(p: Problem) -> Iterator[Callable[[], Problem]]:
     yield lambda: replace(p, weights=np.ones(p.m), n_positive=float(min(round(p.n_positive), p.m)))
     yield lambda: replace(p, C=np.ones(p.n))
     yield lambda: replace(p, C=np.full(p.n, p.C.max()))
-    for name in ("count_penalty", "side_margin"):
-        for value in (0.0, 1.0):
-            yield lambda name=name, value=value: replace(p, **{name: value})
+    yield lambda: replace(p, count_penalty=1.0)
+    yield lambda: replace(p, side_margin=0.0)
+    if p.side_margin > 0.0:
+        yield lambda: replace(p, side_margin=1.0)
     for digits in (1, 2, 3, 5, 8):
         for name in ("X", "U", "C", "weights", "count_penalty", "side_margin", "n_positive"):
             yield lambda name=name, digits=digits: replace(p, **{name: _rounded(getattr(p, name), digits)})

@@ -87,7 +87,7 @@ def test_a_result_with_a_huge_integer():
 @pytest.mark.xfail(
     strict=True,
     raises=UnicodeEncodeError,
-    reason="half a character, written as an escape, is taken for text, which can be neither printed nor saved",
+    reason="half a character, written as an escape, is taken for text, but cannot be printed or saved",
 )
 def test_a_model_whose_label_is_half_a_character(tmp_path):
     clf = CS3VMClassifier("top_tau").fit([[0.0], [1.0], [0.4]], [0, 1, None], n_positive=1)
