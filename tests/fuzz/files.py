@@ -249,23 +249,28 @@ def one_model(rng: np.random.Generator, folder: Path) -> tuple[str, Finding | No
 
     def attempt(content: bytes) -> str | None:
         path.write_bytes(content)
+        loaded: list[Any] = []
+        error = raised(lambda: loaded.append(load_model(path)), (ModelFileError,))
+        if error or not loaded:
+            return error and f"load_model: {error}"
 
         def use() -> None:
-            model = load_model(path)
+            (model,) = loaded
             with np.errstate(all="ignore"):
                 model.labels(model.scores(np.zeros((2, len(model.encoding.feature_names)))))
             save_model(model, folder / "again.json")
 
-        return raised(use, (ModelFileError,))
+        error = raised(use, ())
+        return error and f"a loaded model: {error}"
 
     if rng.random() < 0.3:
         content = damage(json.dumps(documents[number], indent=1).encode(), rng)
         error = attempt(content)
         if error is None:
             return "model, bytes", None
-        kind = error.split(":", maxsplit=1)[0]
-        small = smaller_bytes(content, lambda data: (attempt(data) or "").startswith(kind))
-        return "model, bytes", Finding("crash", f"load_model: {error}", {"bytes": small.hex()})
+        kind = error.split(":")[:2]
+        small = smaller_bytes(content, lambda data: (attempt(data) or "").split(":")[:2] == kind)
+        return "model, bytes", Finding("crash", error, {"bytes": small.hex()})
     changes = _changes(documents[number], rng)
 
     def forged(changes: list[Change]) -> bytes:
@@ -277,13 +282,13 @@ def one_model(rng: np.random.Generator, folder: Path) -> tuple[str, Finding | No
     error = attempt(forged(changes))
     if error is None:
         return "model, forged", None
-    kind = error.split(":", maxsplit=1)[0]
-    changes = fewer(changes, lambda kept: (attempt(forged(kept)) or "").startswith(kind))
+    kind = error.split(":")[:2]
+    changes = fewer(changes, lambda kept: (attempt(forged(kept)) or "").split(":")[:2] == kind)
     data = {
         "model": number,
         "changes": [(path, how, VALUES[w] if isinstance(w, int) else w) for path, how, w in changes],
     }
-    return "model, forged", Finding("crash", f"load_model: {error}", data)
+    return "model, forged", Finding("crash", error, data)
 
 
 def _one_result(rng: np.random.Generator) -> tuple[str, Finding | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from tests.fuzz import certificates, files
 from tests.fuzz.calls import SLOW, call
 from tests.fuzz.instances import tiny
 from tests.fuzz.oracle import Oracle
-from tests.fuzz.referee import Answer, Finding, judge
+from tests.fuzz.referee import Answer, Finding, judge, signature
 from tests.fuzz.shrink import as_source, script, shrink
 
 
@@ -48,7 +47,9 @@ def examine(problem: Problem, calls: list[dict[str, Any]], do_shrink: bool = Tru
         finding.data["problem"] = as_source(problem)
         if do_shrink:
             seconds = 5.0 if finding.kind == "missing" else 30.0
-            small = shrink(problem, partial(_still, calls=calls, like=signature(finding)), seconds)
+            small = shrink(
+                problem, partial(_still, calls=calls, like=signature(finding.kind, finding.message)), seconds
+            )
             finding.data["small"] = as_source(small)
             finding.data["script"] = script(small, calls, finding.message)
         outcome.findings.append(finding)
@@ -81,14 +82,11 @@ def _answers(
         return answers, None
 
 
-def signature(finding: Finding) -> str:
-    """What findings of the same sort have in common: the message without its numbers."""
-    return finding.kind + re.sub(r"[-+]?\d[\w.+-]*", "", finding.message.split("(")[0])
-
-
 def _still(problem: Problem, calls: list[dict[str, Any]], like: str) -> bool:
     answers, oracle = _answers(problem, calls, Outcome())
-    return any(signature(finding) == like for finding in judge(problem, answers, oracle))
+    return any(
+        signature(finding.kind, finding.message) == like for finding in judge(problem, answers, oracle)
+    )
 
 
 def engine(rng: np.random.Generator, folder: Path) -> Outcome:

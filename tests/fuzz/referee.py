@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -30,6 +31,11 @@ class Finding:
     data: dict[str, Any] = field(default_factory=dict)
 
 
+def signature(kind: str, message: str) -> str:
+    """What findings of the same sort have in common: the message without its numbers."""
+    return f"{kind}: " + re.sub(r"[-+]?\d[\w.+-]*", "", message.split("(")[0])
+
+
 @dataclass
 class Answer:
     """A result, the call that gave it, and whether it had every chance to end with a proof."""
@@ -39,6 +45,7 @@ class Answer:
     seconds: float
     complete: bool = True
     cutoff: float = np.inf
+    tolerance: float = 0.0  #: relative, of the bound: none for our engine, the gap for other solvers
 
 
 def is_mild(problem: Problem) -> bool:
@@ -64,8 +71,8 @@ def judge(problem: Problem, answers: Iterable[Answer], oracle: Oracle | None) ->
     findings = []
     for answer in answers:
         findings += [_named(answer, finding) for finding in _consistent(problem, answer)]
-    claims = [answer for answer in answers if answer.result.lower_bound > 0.0]
-    highest = max(claims, key=lambda answer: _claimed(answer), default=None)
+    claims = [answer for answer in answers if _claimed(answer) > 0.0]
+    highest = max(claims, key=_claimed, default=None)
     if highest is not None:
         refuted = _point_below(problem, _claimed(highest), answers, oracle)
         if refuted is not None:
@@ -83,10 +90,10 @@ def _named(answer: Answer, finding: Finding) -> Finding:
 
 def _claimed(answer: Answer) -> float:
     """No point lies below this, says the answer."""
-    result = answer.result
+    result, claimed = answer.result, answer.result.lower_bound
     if result.status is Status.CUTOFF:
-        return max(result.lower_bound, answer.cutoff * (1.0 - GAP))
-    return result.lower_bound
+        claimed = max(claimed, answer.cutoff * (1.0 - GAP))
+    return claimed * (1.0 - answer.tolerance)
 
 
 def allowed_violation(problem: Problem, w: np.ndarray, b: float) -> float:

@@ -63,14 +63,18 @@ def _work(
     busy: Any,
     queue: Any,
     skip: dict[str, int],
+    counts: dict[str, int],
 ) -> None:
     """One worker: case after case, the part that is most behind its share of the time first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable(logging.WARNING)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     from cs3vm.engine.warm_up import warm_up
+    from tests.fuzz import shrink
     from tests.fuzz.parts import PARTS, SHARES
 
+    if counts:  # findings are only counted
+        shrink.ENABLED = False
     warm_up()
     share = {part: SHARES[part] for part in parts}
     spent = dict.fromkeys(parts, 1e-9)
@@ -79,7 +83,10 @@ def _work(
     written: Counter[tuple[str, str, str]] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         while perf_counter() < until:
-            part = min(parts, key=lambda name: spent[name] / share[name])
+            left = [name for name in parts if index[name] < counts.get(name, np.inf)]
+            if not left:
+                break
+            part = min(left, key=lambda name: spent[name] / share[name])
             i = index[part]
             index[part] += jobs
             busy[0], busy[1], busy[2] = names.index(part), i, perf_counter()
@@ -99,10 +106,21 @@ def _work(
 
 
 class Run:
-    """Workers, what they have reported, and a watchdog."""
+    """Workers, what they have reported, and a watchdog. With ``counts`` a part ends after so many cases."""
 
-    def __init__(self, parts: list[str], minutes: float, jobs: int, seed: int, out: Path) -> None:
+    def __init__(
+        self,
+        parts: list[str],
+        minutes: float,
+        jobs: int,
+        seed: int,
+        out: Path,
+        counts: dict[str, int] | None = None,
+        hard_limit: float = HARD_LIMIT,
+    ) -> None:
         self.parts, self.jobs, self.seed, self.out = parts, jobs, seed, out
+        self.wanted, self.hard_limit = counts or {}, hard_limit
+        self.all: list[tuple[str, int, str, str]] = []
         self.until = perf_counter() + 60.0 * minutes
         self.context = mp.get_context("spawn")
         self.queue = self.context.Queue()
@@ -113,7 +131,8 @@ class Run:
 
     def start(self, job: int, skip: dict[str, int]) -> tuple[Any, Any]:
         busy = self.context.Array("d", 3, lock=False)
-        args = (job, self.jobs, self.parts, self.seed, self.until, str(self.out), busy, self.queue, skip)
+        where = (str(self.out), busy, self.queue)
+        args = (job, self.jobs, self.parts, self.seed, self.until, *where, skip, self.wanted)
         worker = self.context.Process(target=_work, args=args)
         worker.start()
         return worker, busy
@@ -125,7 +144,7 @@ class Run:
         while workers:
             self.collect(reached)
             for job, (worker, busy) in list(workers.items()):
-                stuck = busy[2] > 0.0 and perf_counter() - busy[2] > HARD_LIMIT
+                stuck = busy[2] > 0.0 and perf_counter() - busy[2] > self.hard_limit
                 if stuck:
                     worker.kill()
                     worker.join()
@@ -152,11 +171,16 @@ class Run:
 
         self.collect(reached)
         part, i = list(PARTS)[int(busy[0])], int(busy[1])
-        text = f"no end after {HARD_LIMIT:.0f} s" if stuck else f"the process died with {code}"
-        write_finding(self.out, part, self.seed, i, 0, Finding("slow" if stuck else "crash", text))
-        self.findings.setdefault(part, Counter())["slow" if stuck else "crash"] += 1
+        kind = "slow" if stuck else "crash"
+        text = f"no end after {self.hard_limit:.0f} s" if stuck else f"the process died with {code}"
+        write_finding(self.out, part, self.seed, i, 0, Finding(kind, text))
+        self.add(part, i, kind, text)
         reached[job][part] = i + self.jobs
-        self.say(f"{part} {i}: {text}")
+
+    def add(self, part: str, i: int, kind: str, message: str) -> None:
+        self.findings[part][kind] += 1
+        self.all.append((part, i, kind, message))
+        self.say(f"{part} {i}: {kind}: {message}")
 
     def collect(self, reached: dict[int, dict[str, int]]) -> None:
         while not self.queue.empty():
@@ -169,8 +193,7 @@ class Run:
             self.notes[part].update(notes)
             reached.setdefault(i % self.jobs, {})[part] = i + self.jobs
             for kind, message in kinds:
-                self.findings[part][kind] += 1
-                self.say(f"{part} {i}: {kind}: {message}")
+                self.add(part, i, kind, message)
 
     def say(self, text: str) -> None:
         sys.stdout.write(text + "\n")

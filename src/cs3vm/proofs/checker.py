@@ -155,7 +155,7 @@ class _Checker:
         """Refute an incumbent that is no solution, or of which nothing is claimed."""
         if not (np.all(np.isfinite(w)) and isfinite(b) and isfinite(self.objective)):
             raise Refuted("the incumbent is not finite")
-        if not abs(self.objective - self.level) <= 1e-9 * max(1.0, abs(self.level)):
+        if not abs(self.objective - self.level) <= 1e-9 * abs(self.objective):
             raise Refuted(f"the incumbent has the objective {self.objective!r}, not {self.level!r}")
         allowed = VIOLATION * (1.0 + float(np.max(np.abs(self.problem.scores(w, b)), initial=0.0)))
         if not self.violation <= allowed:

@@ -34,6 +34,7 @@ from .mip import (
     bounds,
     ending,
     run,
+    unsafe_scale,
 )
 
 #: Seconds between two points of the trace when nothing better is found.
@@ -239,6 +240,9 @@ class _HighsModel:
         """Search; the exceptions of the callback, Ctrl-C among them, end it."""
         if self.setup_seconds > watch.task.left:
             return Status.TIME_LIMIT, 0.0
+        if unsafe_scale(self.problem) is not None:
+            # its bound would not count, and on such models it was seen to run without an end
+            return Status.FEASIBLE, 0.0
         watch.listen(self.highs)
         with watch.deferring_ctrl_c():
             self._run()
