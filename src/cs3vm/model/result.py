@@ -15,6 +15,8 @@ from .status import Iteration, Status, Trace, relative_gap
 
 #: A plane may violate the sides it comes with by this much, relative to the largest score.
 SIDE_TOLERANCE = 1e-9
+#: The last digits of an objective, relative: sums of few terms, none of them negative.
+OBJECTIVE_ROUNDING = 2.0**-50
 #: What :meth:`Result.to_json` writes of a result, besides its problem.
 _WRITTEN = (
     "status",
@@ -56,7 +58,9 @@ class Result:
         if self.coef is not None and self.z is not None:
             value = self.problem.objective(self.coef, self.intercept, self.z)
             object.__setattr__(self, "objective", value)
-        object.__setattr__(self, "lower_bound", float(min(self.lower_bound, self.objective)))
+        # the objective is rounded, and no bound may lie above its exact value
+        highest = self.objective * (1.0 - OBJECTIVE_ROUNDING)
+        object.__setattr__(self, "lower_bound", float(min(self.lower_bound, highest)))
 
     @property
     def found(self) -> bool:

@@ -145,21 +145,29 @@ class _HighsModel:
         self.set_options({"output_flag": False, "mip_abs_gap": 0.0})
         for kind in ("primal", "dual", "mip"):
             self.set_options({f"{kind}_feasibility_tolerance": FEASIBILITY_TOLERANCE})
-        eta_cost = np.full(2, problem.count_penalty)
+        # Weights in the millions made HiGHS run without an end. To divide by a power of two is exact.
+        self.unit = 2.0 ** np.floor(np.log2(problem.weights.max(initial=1.0)))
+        total, eta_cost = problem.n_positive / self.unit, np.full(2, problem.count_penalty * self.unit)
         self.cost = np.concatenate([np.zeros(d + 1), problem.C, np.ones(n_parts), eta_cost, np.zeros(m)])
         self._pass(
             lower=np.concatenate([-box, nothing, sides[0]]),
             upper=np.concatenate([box, free, sides[1]]),
-            matrix=_matrix(problem, norm, limit.low + margin, limit.high + margin),
+            matrix=_matrix(problem, norm, limit.low + margin, limit.high + margin, self.unit),
             # rows: labelled, norm, count, count, sides, sides
             row_lower=np.concatenate(
-                [np.ones(n), np.full(2 * d, -inf), [problem.n_positive, -inf], np.full(m, -inf), -limit.low]
+                [
+                    np.ones(n),
+                    np.full(2 * d, -inf),
+                    [total, -inf],
+                    np.full(m, -inf),
+                    -limit.low,
+                ]
             ),
             row_upper=np.concatenate(
                 [
                     np.full(n, inf),
                     np.zeros(2 * d),
-                    [inf, problem.n_positive],
+                    [inf, total],
                     np.full(m, -margin),
                     np.full(m, inf),
                 ]
@@ -230,7 +238,7 @@ class _HighsModel:
                 [start.intercept],
                 slack,
                 parts(problem.norm, start.coef),
-                problem.eta(start.z),
+                np.array(problem.eta(start.z)) / self.unit,
                 start.z,
             ]
         )
@@ -295,12 +303,12 @@ def _ending(status: HighsModelStatus) -> Status:
     return ending(status.name.removeprefix("k"))
 
 
-def _matrix(problem: Problem, norm: Epigraph, low: FloatArray, high: FloatArray) -> Any:
+def _matrix(problem: Problem, norm: Epigraph, low: FloatArray, high: FloatArray, unit: float) -> Any:
     """The rows of P3: labelled, norm, count (twice), sides (twice)."""
     n, m, d, n_parts = problem.n, problem.m, problem.d, norm.of_a.shape[1]
     labelled = sparse.csr_array(problem.y[:, None] * np.column_stack([problem.X, np.ones(n)]))
     plane = sparse.csr_array(np.column_stack([problem.U, np.ones(m)]))
-    weights = np.tile(problem.weights, (2, 1))
+    weights = np.tile(problem.weights / unit, (2, 1))
     of_w = sparse.hstack([norm.of_w, sparse.csr_array((2 * d, 1))])
     blocks = [  # columns: (w, b), ξ, a, η, z
         [labelled, sparse.eye_array(n), sparse.csr_array((n, n_parts)), None, None],

@@ -43,6 +43,8 @@ ROOM = 1e-6
 #: The largest value of a feature, and C and the count penalty, between which the bounds of HiGHS and SCIP on
 #: linear models held. Measured: beyond, both take optimal weights or prices for zero, and claim too much.
 SAFE_FEATURES, SAFE_PRICES = (1e-5, 1e6), (1e-5, np.inf)
+#: The same for the ratio of the largest to the smallest of them.
+SAFE_SPREAD = 1e9
 #: Beyond this many rows a backend's sides are not polished: that would take longer than it is worth.
 POLISH_ROWS = 5000
 
@@ -238,7 +240,8 @@ def unsafe_scale(problem: Problem) -> str | None:
         ("features", sizes[sizes > 0], SAFE_FEATURES),
         ("prices (C, count_penalty)", prices, SAFE_PRICES),
     ):
-        if np.any((values < low) | (values > high)):
+        spread = values.max(initial=0.0) > SAFE_SPREAD * values.min(initial=np.inf)
+        if spread or np.any((values < low) | (values > high)):
             return f"{name} from {values.min():.1g} to {values.max():.1g}"
     return None
 

@@ -208,6 +208,7 @@ def _parse(path: Path) -> dict[str, Any]:
         raise ModelFileError(f"{path.name} is not a model file: it is not text") from error
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
+        json.dumps(document, ensure_ascii=False).encode()  # escapes allow half a character: no text
     except (ValueError, RecursionError) as error:
         raise ModelFileError(
             f"{path.name} is not a complete model file ({error}): it was cut off, or is no JSON at all. "
