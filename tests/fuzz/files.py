@@ -235,7 +235,7 @@ def apply_changes(document: Any, changes: list[Change]) -> Any:
                 node.insert(int(path[-1]), node[path[-1]])
             else:
                 node[path[-1]] = VALUES[what]
-        except (KeyError, IndexError, TypeError):
+        except (KeyError, IndexError, TypeError, ValueError):
             continue
     return document
 

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ import numpy as np
 import pytest
 
 from cs3vm import CS3VMClassifier, Problem, Result, Status, solve, verify
-from cs3vm.exceptions import InvalidProblemError, ModelFileError, TableError
+from cs3vm.exceptions import CS3VMError, InvalidProblemError, ModelFileError, TableError
+from cs3vm.solvers import get_solver
 from cs3vm.solvers.bnb_ import solve as bnb
 from cs3vm.tables.encoding import Column, Encoding
 from cs3vm.tables.model_file import _checksum, load_model, make_model, save_model
 from cs3vm.tables.reading import read_table
 from tests.fuzz.certificates import write
-from tests.fuzz.exact import separable
+from tests.fuzz.exact import proven_value, separable
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,74 @@ def test_no_point_is_not_feasible(problem):
     result = bnb(problem)
     assert not result.found
     assert result.status is Status.INFEASIBLE
+
+
+FAR = [101997.22171701863, 101999.20950209128, 101998.03822307556]
+NEAR_FAR = [
+    [101996.1938932388, 101998.80683296967, 101998.53134916733],
+    [101996.66667986913, 101998.64172692675, 101998.97810108744],
+    [101997.33498871124, 101998.32863192144, 101997.56495587612],
+]
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Problem(
+            [[46998973.0]],
+            [1],
+            [[46998972.0]],
+            2e6,
+            weights=[4e7],
+            C=2.0,
+            count_penalty=0.6,
+            side_margin=1e-6,
+        ),
+        Problem([FAR], [-1], NEAR_FAR, 3.0, side=[0, 1, -1], C=0.4, side_margin=1.0),
+    ],
+    ids=["a small margin", "far from the origin"],
+)
+@pytest.mark.xfail(
+    strict=True,
+    reason="the point misses its margin by 1e-7 to 1e-3 of it, and the gate throws it away with nothing in "
+    "its place: it should be lengthened, or replaced by any point that fits",
+)
+def test_a_problem_with_points_has_an_answer(problem):
+    assert separable(problem.U[problem.side != 0], problem.side[problem.side != 0])
+    assert bnb(problem).found
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="root_bound adds and multiplies the unavoidable miscount in floats without rounding down, so that "
+    "it is above the optimum in its last digit",
+)
+def test_the_root_bound_is_rounded_down():
+    problem = Problem(
+        [[-4.554987175050673], [-57.51675500370238]],
+        [-1, -1],
+        [[-45.81644986641331], [9.613070247199612]],
+        0.5786449393682319,
+        weights=[0.32018796094129587, 4.181072699543869],
+        side=[1, 1],
+        count_penalty=35674.883329009564,
+    )
+    value = proven_value(problem, np.zeros(1), 0.0, np.ones(2))
+    assert value is not None
+    assert Fraction(bnb(problem).lower_bound) <= value
+
+
+@pytest.mark.xfail(
+    strict=True, reason="SCIP refuses a coefficient beyond its infinity with an exception of its own"
+)
+def test_scip_refuses_huge_weights_with_advice():
+    weights = [26957273011.0, 10027.0, 294837895551287.0]
+    X = [[623.9413415839053, 34.164399776744325], [623.9413415839053, -1.6], [623.9413415839053, 284.2]]
+    U = [[623.9413415839053, 34.164399776744325], [623.9413415839053, -197.8], [623.9413415839053, -382.03]]
+    options = {"weights": weights, "side": [0, 1, -1], "count_penalty": 3087.427915596279, "norm": "max"}
+    problem = Problem(X, [-1, -1, -1], U, 89286311748778.0, **options)
+    with suppress(CS3VMError):
+        get_solver("scip", "max")(problem, time_limit=5.0)
 
 
 @pytest.mark.parametrize("last_digits", [1, 8])
