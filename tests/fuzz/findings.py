@@ -10,6 +10,10 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "mip": (*_STATUS, "wrong: last digits"),
     "norms": (*_STATUS, "wrong: last digits", "slow: no end", "crash: Exception: SCIP"),
     "files": ("crash: read_table: UnicodeDecodeError", "crash: read_table: StopIteration"),
-    "models": ("crash: from_json: OverflowError", "crash: a loaded model: UnicodeEncodeError"),
+    "models": (
+        "crash: from_json: OverflowError",
+        "crash: a loaded model: UnicodeEncodeError",
+        "crash: load_model: ValueError: Out of range",
+    ),
     "certificates": ("wrong: confirmed a point with sides", "wrong: confirmed objective"),
 }

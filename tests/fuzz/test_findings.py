@@ -14,15 +14,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cs3vm import CS3VMClassifier, Problem, Result, Status, solve, verify
+from cs3vm import CS3VMClassifier, Problem, Result, Status, available_solvers, solve, verify
 from cs3vm.exceptions import CS3VMError, InvalidProblemError, ModelFileError, TableError
 from cs3vm.solvers import get_solver
 from cs3vm.solvers.bnb_ import solve as bnb
 from cs3vm.tables.encoding import Column, Encoding
 from cs3vm.tables.model_file import _checksum, load_model, make_model, save_model
 from cs3vm.tables.reading import read_table
+from tests.fuzz.calls import call
 from tests.fuzz.certificates import write
 from tests.fuzz.exact import proven_value, separable
+from tests.fuzz.oracle import Oracle
+from tests.fuzz.referee import judge
 
 
 @pytest.mark.parametrize(
@@ -115,6 +118,51 @@ def test_scip_refuses_huge_weights_with_advice():
         get_solver("scip", "max")(problem, time_limit=5.0)
 
 
+@pytest.mark.parametrize("tau", [1e8, 1e14])
+@pytest.mark.xfail(strict=True, reason="range(first, 10**6) in survivors() is empty where first is larger")
+def test_weights_far_below_the_unavoidable_miscount(tau):
+    """Two rows of small weight are cheap to flip, next to a row that must be negative and weighs far more.
+
+    Levels of the joint-flip graph are counted from zero, up to a million: where the unavoidable miscount is
+    that many steps away, none was looked at, and the node was closed.
+    """
+    weights = [3e-6 * tau, 7.0, 20.0 * tau]
+    problem = Problem(
+        [[0.0]], [-1], [[0.0], [0.0], [1000.0]], tau, weights=weights, side=[0, 0, -1], side_margin=1.0
+    )
+    better = proven_value(problem, np.array([-0.0125]), 1.0, np.array([1, 1, 0]))
+    assert better is not None
+    assert Fraction(bnb(problem).lower_bound) <= better
+
+
+BACKENDS = {
+    "gurobi": Problem([[415878.9], [415882.9]], [-1, -1], [[415880.0], [415880.0]], 2.0),
+    "highs": Problem(
+        [[120731.32]],
+        [1],
+        [[120731.92], [120730.52], [120732.02]],
+        3.0,
+        side=[-1, 0, 0],
+        side_margin=1e-06,
+        norm="l1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.xfail(
+    strict=True,
+    reason="rows far from the origin: big-M and tolerances act on w·x, 1e5 times what tells rows apart, and "
+    "the scale test looks at sizes alone, and with l2 not at all. Centred rows would cost nothing",
+)
+def test_backends_far_from_the_origin(name):
+    problem = BACKENDS[name]
+    if name not in available_solvers(problem.norm):
+        pytest.skip(f"{name} is not installed")
+    answer = call(problem, {"solver": name, "options": {"big_m": "paper" if name == "gurobi" else "tight"}})
+    assert judge(problem, [answer], Oracle(problem)) == []
+
+
 @pytest.mark.parametrize("last_digits", [1, 8])
 @pytest.mark.xfail(
     strict=True,
@@ -172,6 +220,19 @@ def test_a_model_whose_label_is_half_a_character(tmp_path):
     except ModelFileError:
         return
     save_model(model, path)
+
+
+@pytest.mark.xfail(
+    strict=True, raises=ValueError, reason="1e999 is read as infinity, of which there is no checksum"
+)
+def test_a_model_with_a_number_beyond_all_floats(tmp_path):
+    path = tmp_path / "model.json"
+    document = {"format": "cs3vm-model", "version": 1, "library": "", "checksum": "", "model": {"coef": 1}}
+    path.write_text(json.dumps(document).replace('"coef": 1', '"coef": 1e999'), encoding="utf-8")
+    try:
+        load_model(path)
+    except ModelFileError:
+        return
 
 
 def forged(problem: Problem, path: Path, **header: Any) -> Path:
