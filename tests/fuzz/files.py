@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from cs3vm import CS3VMClassifier, Problem, Result, solve
-from cs3vm.exceptions import InvalidProblemError, MissingPackageError, ModelFileError, TableError
+from cs3vm.exceptions import CS3VMError, InvalidProblemError, MissingPackageError, ModelFileError, TableError
 from cs3vm.tables.encoding import Column, Encoding
 from cs3vm.tables.model_file import _checksum, load_model, make_model, save_model
 from cs3vm.tables.reading import read_table
@@ -235,7 +235,7 @@ def apply_changes(document: Any, changes: list[Change]) -> Any:
                 node.insert(int(path[-1]), node[path[-1]])
             else:
                 node[path[-1]] = VALUES[what]
-        except (KeyError, IndexError, TypeError):
+        except (KeyError, IndexError, TypeError, ValueError):
             continue
     return document
 
@@ -260,7 +260,7 @@ def one_model(rng: np.random.Generator, folder: Path) -> tuple[str, Finding | No
                 model.labels(model.scores(np.zeros((2, len(model.encoding.feature_names)))))
             save_model(model, folder / "again.json")
 
-        error = raised(use, ())
+        error = raised(use, (CS3VMError,))
         return error and f"a loaded model: {error}"
 
     if rng.random() < 0.3:

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from cs3vm import CS3VMClassifier, Problem, available_solvers
-from cs3vm.exceptions import InvalidProblemError, SolverLicenseError
+from cs3vm.exceptions import CS3VMError, SolverLicenseError
 from cs3vm.learn.assignment import assign
 from tests.fuzz import certificates, files
 from tests.fuzz.calls import SLOW, call
@@ -70,7 +70,7 @@ def _answers(
             answers.append(call(problem, how))
         except SolverLicenseError:
             outcome.notes["no licence"] += 1
-        except InvalidProblemError:
+        except CS3VMError:  # refused, with advice
             outcome.notes["refused"] += 1
         except Exception as error:
             data = {"problem": as_source(problem), "call": how}

@@ -16,6 +16,8 @@ from tests.fuzz.exact import ExactProblem, proven_value, rationals, separable
 from tests.fuzz.oracle import Oracle
 
 GAP = 1e-6
+#: A bound that is too high by less, relative to it, was not rounded down.
+LAST_DIGITS = 1e-13
 
 
 @dataclass
@@ -186,6 +188,8 @@ def _point_below(
 
 def _refutation(level: float, value: float, where: str) -> Finding:
     excess = (level - value) / max(abs(value), 1e-300)
+    if excess <= LAST_DIGITS:
+        return Finding("wrong", f"last digits: bound {level!r} above a feasible {value!r} ({where})")
     return Finding("wrong", f"bound {level!r} above a feasible {value!r} by {excess:.3g} ({where})")
 
 

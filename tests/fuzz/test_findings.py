@@ -7,20 +7,25 @@ import json
 import subprocess
 import sys
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cs3vm import CS3VMClassifier, Problem, Result, Status, solve, verify
-from cs3vm.exceptions import InvalidProblemError, ModelFileError, TableError
+from cs3vm import CS3VMClassifier, Problem, Result, Status, available_solvers, solve, verify
+from cs3vm.exceptions import CS3VMError, InvalidProblemError, ModelFileError, TableError
+from cs3vm.solvers import get_solver
 from cs3vm.solvers.bnb_ import solve as bnb
 from cs3vm.tables.encoding import Column, Encoding
 from cs3vm.tables.model_file import _checksum, load_model, make_model, save_model
 from cs3vm.tables.reading import read_table
+from tests.fuzz.calls import call
 from tests.fuzz.certificates import write
-from tests.fuzz.exact import separable
+from tests.fuzz.exact import proven_value, separable
+from tests.fuzz.oracle import Oracle
+from tests.fuzz.referee import judge
 
 
 @pytest.mark.parametrize(
@@ -38,6 +43,100 @@ def test_no_point_is_not_feasible(problem):
     result = bnb(problem)
     assert not result.found
     assert result.status is Status.INFEASIBLE
+
+
+FAR = [101997.22171701863, 101999.20950209128, 101998.03822307556]
+NEAR_FAR = [
+    [101996.1938932388, 101998.80683296967, 101998.53134916733],
+    [101996.66667986913, 101998.64172692675, 101998.97810108744],
+    [101997.33498871124, 101998.32863192144, 101997.56495587612],
+]
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Problem(
+            [[46998973.0]],
+            [1],
+            [[46998972.0]],
+            2e6,
+            weights=[4e7],
+            C=2.0,
+            count_penalty=0.6,
+            side_margin=1e-6,
+        ),
+        Problem([FAR], [-1], NEAR_FAR, 3.0, side=[0, 1, -1], C=0.4, side_margin=1.0),
+    ],
+    ids=["a small margin", "far from the origin"],
+)
+def test_a_problem_with_points_has_an_answer(problem):
+    assert separable(problem.U[problem.side != 0], problem.side[problem.side != 0])
+    assert bnb(problem).found
+
+
+def test_the_root_bound_is_rounded_down():
+    problem = Problem(
+        [[-4.554987175050673], [-57.51675500370238]],
+        [-1, -1],
+        [[-45.81644986641331], [9.613070247199612]],
+        0.5786449393682319,
+        weights=[0.32018796094129587, 4.181072699543869],
+        side=[1, 1],
+        count_penalty=35674.883329009564,
+    )
+    value = proven_value(problem, np.zeros(1), 0.0, np.ones(2))
+    assert value is not None
+    assert Fraction(bnb(problem).lower_bound) <= value
+
+
+def test_scip_refuses_huge_weights_with_advice():
+    weights = [26957273011.0, 10027.0, 294837895551287.0]
+    X = [[623.9413415839053, 34.164399776744325], [623.9413415839053, -1.6], [623.9413415839053, 284.2]]
+    U = [[623.9413415839053, 34.164399776744325], [623.9413415839053, -197.8], [623.9413415839053, -382.03]]
+    options = {"weights": weights, "side": [0, 1, -1], "count_penalty": 3087.427915596279, "norm": "max"}
+    problem = Problem(X, [-1, -1, -1], U, 89286311748778.0, **options)
+    with suppress(CS3VMError):
+        get_solver("scip", "max")(problem, time_limit=5.0)
+
+
+@pytest.mark.parametrize("tau", [1e8, 1e14])
+def test_weights_far_below_the_unavoidable_miscount(tau):
+    """Two rows of small weight are cheap to flip, next to a row that must be negative and weighs far more.
+
+    Levels of the joint-flip graph are counted from zero, up to a million: where the unavoidable miscount is
+    that many steps away, none was looked at, and the node was closed.
+    """
+    weights = [3e-6 * tau, 7.0, 20.0 * tau]
+    problem = Problem(
+        [[0.0]], [-1], [[0.0], [0.0], [1000.0]], tau, weights=weights, side=[0, 0, -1], side_margin=1.0
+    )
+    better = proven_value(problem, np.array([-0.0125]), 1.0, np.array([1, 1, 0]))
+    assert better is not None
+    assert Fraction(bnb(problem).lower_bound) <= better
+
+
+BACKENDS = {
+    "gurobi": Problem([[415878.9], [415882.9]], [-1, -1], [[415880.0], [415880.0]], 2.0),
+    "highs": Problem(
+        [[120731.32]],
+        [1],
+        [[120731.92], [120730.52], [120732.02]],
+        3.0,
+        side=[-1, 0, 0],
+        side_margin=1e-06,
+        norm="l1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_backends_far_from_the_origin(name):
+    problem = BACKENDS[name]
+    if name not in available_solvers(problem.norm):
+        pytest.skip(f"{name} is not installed")
+    answer = call(problem, {"solver": name, "options": {"big_m": "paper" if name == "gurobi" else "tight"}})
+    assert judge(problem, [answer], Oracle(problem)) == []
 
 
 @pytest.mark.parametrize("last_digits", [1, 8])
@@ -81,6 +180,16 @@ def test_a_model_whose_label_is_half_a_character(tmp_path):
     except ModelFileError:
         return
     save_model(model, path)
+
+
+def test_a_model_with_a_number_beyond_all_floats(tmp_path):
+    path = tmp_path / "model.json"
+    document = {"format": "cs3vm-model", "version": 1, "library": "", "checksum": "", "model": {"coef": 1}}
+    path.write_text(json.dumps(document).replace('"coef": 1', '"coef": 1e999'), encoding="utf-8")
+    try:
+        load_model(path)
+    except ModelFileError:
+        return
 
 
 def forged(problem: Problem, path: Path, **header: Any) -> Path:

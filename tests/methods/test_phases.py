@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import cs3vm.methods
-from cs3vm import Problem, Result, Status, solve
+from cs3vm import Problem, Result, Status, solve, verify
 from cs3vm.engine.exact.tree import Tree
 from cs3vm.engine.heuristic.local_search import LocalSearch
 from cs3vm.engine.warm_up import warm_up
@@ -154,3 +154,13 @@ def test_whoever_interrupts_the_heuristic_wants_no_search_either(method, monkeyp
     result = solve(blobs(5, n=20, m=300, d=6), method, time_limit=600)
     assert result.status is Status.INTERRUPTED
     assert result.found
+
+
+@pytest.mark.parametrize("method", ["cs3vm", "auto"])
+def test_a_proof_is_written_where_the_heuristic_settles_the_problem(method, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(8, 2)), np.random.default_rng(1).normal(size=(12, 2))
+    problem = Problem(rows[0], [1, -1] * 4, rows[1], 5)
+    result = solve(problem, method, proof=tmp_path / "proof.gz")
+    assert result.is_optimal
+    assert result.extras["proof"]
+    assert verify(problem, tmp_path / "proof.gz")

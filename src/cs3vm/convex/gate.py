@@ -6,6 +6,7 @@ value; "infeasible" needs a certificate; a point needs sides that its plane can 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from ..model.problem import PLANE_TOLERANCE, Problem
 from ..model.result import Result, answer
 from ..model.status import DEFAULT_GAP, Status
-from .feasibility import fits
+from .feasibility import any_answer, fits
 
 #: With a side margin, rows may miss it by this share.
 MARGIN_TOLERANCE = 1e-3
@@ -46,7 +47,23 @@ def _with_a_point_that_fits(result: Result) -> Result:
     finite = bool(np.all(np.isfinite(w))) and bool(np.isfinite(result.intercept))
     if finite and result.violation <= allowed_violation(problem, w, result.intercept):
         return result
-    repaired = answer(problem, w, result.status) if np.all(np.isfinite(w)) else None
-    if repaired is None or repaired.violation > allowed_violation(problem, w, repaired.intercept):
-        return replace(result, coef=None, intercept=float("nan"), z=None)
-    return replace(result, coef=repaired.coef, intercept=repaired.intercept, z=repaired.z)
+    for other in _repaired(result) if finite else ():
+        if other.coef is not None and other.violation <= allowed_violation(
+            problem, other.coef, other.intercept
+        ):
+            return replace(result, coef=other.coef, intercept=other.intercept, z=other.z)
+    return replace(result, coef=None, intercept=float("nan"), z=None)
+
+
+def _repaired(result: Result) -> Iterator[Result]:
+    """Points near one whose sides do not fit: lengthened to meet its margin, with the best sides, or any."""
+    problem, w = result.problem, np.asarray(result.coef)
+    if 0.0 < result.violation < 0.01 * problem.side_margin:
+        longer = 1.0 + 2.0 * result.violation / problem.side_margin
+        yield replace(result, coef=longer * w, intercept=longer * result.intercept)
+    by_rank = answer(problem, w, result.status)
+    if by_rank is not None:
+        yield by_rank
+    anything = any_answer(problem) if problem.side_margin > 0.0 else None
+    if anything is not None:
+        yield anything

@@ -56,8 +56,12 @@ class Phases:
     def run(
         self, phase: Callable[..., Result], share: float = 1.0, at_most: float = float("inf"), **options: Any
     ) -> Result:
-        """Run the next phase for that share of the time, from the best answer so far, unless all is over."""
-        if self.is_over:
+        """Run the next phase for that share of the time, from the best answer so far, unless all is over.
+
+        A proof that was asked for is written by the solver, even if the answer is known to be optimal.
+        """
+        wanted = options.get("proof") is not None and self.best is not None and self.best.is_optimal
+        if self.is_over and not wanted:
             return self.result
         first, spent = self.best, self.clock.seconds
         if first is not None:

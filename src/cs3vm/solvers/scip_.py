@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pyscipopt import SCIP_EVENTTYPE, Eventhdlr, Model, quicksum
 
 from .._typing import FloatArray
+from ..exceptions import CS3VMError
 from ..model.norms import parts
 from ..model.problem import Problem
 from ..model.result import Result
@@ -83,7 +84,16 @@ def solve(
 
 
 def _search(task: Task) -> Outcome:
-    scip, watch = _ScipModel(task), _Watch(task)
+    try:
+        scip = _ScipModel(task)
+    except KeyboardInterrupt:
+        raise
+    except Exception as error:  # PySCIPOpt raises plain exceptions
+        raise CS3VMError(
+            f"SCIP does not take the model ({error}): it has numbers beyond 1e20, or far too different ones. "
+            "Scale the rows, the weights and the prices, or use solver='bnb' with norm='l2'"
+        ) from error
+    watch = _Watch(task)
     if not scip.complete:
         return Outcome(Status.TIME_LIMIT, 0.0, *NO_POINT, 0, (), {})
     scip.set_parameters(task)

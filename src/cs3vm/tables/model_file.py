@@ -208,7 +208,8 @@ def _parse(path: Path) -> dict[str, Any]:
         raise ModelFileError(f"{path.name} is not a model file: it is not text") from error
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
-        json.dumps(document, ensure_ascii=False).encode()  # escapes allow half a character: no text
+        # JSON allows half a character by its escapes, and numbers beyond all floats
+        json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
         raise ModelFileError(
             f"{path.name} is not a complete model file ({error}): it was cut off, or is no JSON at all. "

@@ -44,6 +44,7 @@ Bits = NDArray[np.uint64]
 
 _NO_BITS, _BIT = np.uint64(0), np.uint64(1)
 MAX_LEVELS = 24
+_MAX_STEPS = 10**6  # far more levels than a cutoff leaves
 _MAX_PIVOTS = integer(400)
 _TRIAL, _USEFUL = 500, 0.05  # after so many tests the graph must have been of use in this share of them
 #: The pair values are single precision: this factor makes sure that they are rounded down.
@@ -317,7 +318,9 @@ def survivors(
         graph.union[word] = _NO_BITS
     found = False
     first = int(d_min / graph.step[WIDTH])
-    for number in range(first, 10**6):
+    for number in range(first, first + _MAX_STEPS):
+        if number == first + _MAX_STEPS - 1:
+            return n  # levels are left over: nothing is known about them
         delta = graph.step[WIDTH] * number
         t = lim.cutoff - shift - lim.penalty * max(delta, d_min)
         if t <= obj:
