@@ -30,7 +30,7 @@ from .exact.incumbent import Incumbent
 from .exact.node import process
 from .exact.tree import Tree
 from .heuristic.local_search import improve
-from .jit import is_compiled
+from .jit import is_compiled, remove_stale
 
 try:
     import fcntl
@@ -63,6 +63,7 @@ def _load_or_compile() -> None:
     helper = None
     if not is_compiled():
         logger.warning("compiling the exact engine: this happens once and takes about 20 seconds")
+        remove_stale()
         helper = _start_helper()
     with _no_garbage_collection():
         try:
