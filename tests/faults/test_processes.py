@@ -43,13 +43,14 @@ def test_500_fits_take_no_more_memory_and_no_descriptors():
 
 
 # -- ulimit -v ---------------------------------------------------------------------------------------------
-def fit_table(folder: Path, n_rows: int, memory: int) -> subprocess.CompletedProcess[str]:
-    """Fit with a category per row, which takes 8 bytes times the rows squared, and so much memory."""
+def fit_table(folder: Path, n_rows: int, n_columns: int, memory: int) -> subprocess.CompletedProcess[str]:
+    """Fit with so much memory; every column has up to 1000 categories, each of 8 bytes per row."""
     x = np.random.default_rng(0).normal(size=n_rows).round(3)
-    frame = pd.DataFrame({"x": x, "name": [f"n{i}" for i in range(n_rows)]})
-    frame["y"] = np.where(np.arange(n_rows) < 20, np.where(x > 0, "yes", "no"), None)
+    frame = pd.DataFrame({f"c{j}": [f"n{i % 1000}" for i in range(j, n_rows + j)] for j in range(n_columns)})
+    frame["x"], frame["y"] = x, np.where(np.arange(n_rows) < 20, np.where(x > 0, "yes", "no"), None)
+    names = ",".join(f"c{j}" for j in range(n_columns))
     frame.to_csv(folder / "table.csv", index=False)
-    options = f"--label y --positive yes --n-positive {n_rows // 3} --categorical name --no-report"
+    options = f"--label y --positive yes --n-positive {n_rows // 3} --categorical {names} --no-report"
     return subprocess.run(
         [sys.executable, "-m", "cs3vm", "fit", "table.csv", *options.split(), "--time-limit", "2"],
         cwd=folder,
@@ -62,14 +63,14 @@ def fit_table(folder: Path, n_rows: int, memory: int) -> subprocess.CompletedPro
 
 
 def test_a_limit_of_memory_that_suffices(tmp_path):
-    done = fit_table(tmp_path, 60, 2500 * MB)
+    done = fit_table(tmp_path, 60, 1, 2500 * MB)
     assert done.returncode == 0, done.stderr
     assert len(pd.read_csv(tmp_path / "table.labels.csv")) == 60
 
 
 @pytest.mark.parametrize("megabytes", [1000, 1500, 2000])
 def test_too_little_memory_ends_with_a_message(tmp_path, megabytes):
-    done = fit_table(tmp_path, 20_000, megabytes * MB)
+    done = fit_table(tmp_path, 20_000, 20, megabytes * MB)
     assert done.returncode == 1, done.stderr
     assert "Error: " in done.stderr
     assert "Traceback" not in done.stderr

@@ -43,7 +43,7 @@ _one_thread = Lock()
 #: Seconds after which a helper is given up: this process then compiles its share, too.
 _PATIENCE = 20.0
 #: Seconds to wait for another process that compiles, and between two looks at its lock.
-_WAIT, _LOOK = 120.0, 0.1
+_WAIT, _LOOK = 300.0, 0.1
 #: Marks a helper: it starts none itself.
 _MARK = "CS3VM_COMPILES"
 
@@ -85,6 +85,8 @@ def _turn() -> Iterator[None]:
     try:
         if file is not None:
             _wait_for(file)
+            if is_compiled():  # by another process: the next one need not wait for this one
+                file.close()
         yield
     finally:
         if file is not None:
@@ -107,9 +109,13 @@ def _lock_file() -> IO[bytes] | None:
 
 
 def _wait_for(file: IO[bytes]) -> None:
-    """Return once this process has the lock, all is compiled, or the others have had time enough."""
+    """Return once this process has the lock, or the others have had time enough.
+
+    A kernel may be compiled for more than one kind of arguments, so that none is missing does not mean that
+    whoever compiles is done.
+    """
     deadline, told = perf_counter() + _WAIT, False
-    while not is_compiled() and perf_counter() < deadline:
+    while perf_counter() < deadline:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
