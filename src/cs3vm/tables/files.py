@@ -59,17 +59,26 @@ def _check_folder(folder: Path) -> None:
 
 @contextmanager
 def all_or_none() -> Iterator[None]:
-    """Put the files that are written inside in place at the end; after an error in none of their places."""
+    """Put the files that are written inside in place at the end, and none if one of them cannot be written.
+
+    Any other error loses only what is not yet written: an answer outlives its report.
+    """
     waiting: list[tuple[Path, Path]] = []
     token = _waiting.set(waiting)
+    writable = True
     try:
         yield
-        for temporary, path in waiting:
-            _put_in_place(temporary, path)
+    except OutputError:
+        writable = False
+        raise
     finally:
         _waiting.reset(token)
-        for temporary, _ in waiting:
-            temporary.unlink(missing_ok=True)
+        try:
+            for temporary, path in waiting if writable else ():
+                _put_in_place(temporary, path)
+        finally:
+            for temporary, _ in waiting:
+                temporary.unlink(missing_ok=True)
 
 
 def write_atomically(path: Path, write: Callable[[IO[str]], object]) -> None:
