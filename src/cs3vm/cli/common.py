@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable
+from errno import EPIPE
 from importlib.util import find_spec
 from typing import Any
 
@@ -34,13 +35,28 @@ class Commands(TyperGroup):
         return list(super().parse_args(ctx, args))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; one of our own errors becomes a message and exit code 2."""
+        """Run the command; one of our own errors becomes a message and exit code 2.
+
+        So do, with exit code 1, faults of the machine: memory that is full, output that cannot be written.
+        """
         try:
             return super().invoke(ctx)
         except CS3VMError as error:
-            typer.secho("Error: ", fg="red", bold=True, err=True, nl=False)
-            typer.echo(error.for_command_line(), err=True)
+            _complain(error.for_command_line())
             raise typer.Exit(2) from error
+        except MemoryError as error:
+            _complain(f"not enough memory{f' ({error})' if str(error) else ''}: give fewer rows or columns")
+            raise typer.Exit(1) from error
+        except OSError as error:
+            if error.errno == EPIPE:  # whoever read the output has gone
+                raise
+            _complain(str(error))
+            raise typer.Exit(1) from error
+
+
+def _complain(message: str) -> None:
+    typer.secho("Error: ", fg="red", bold=True, err=True, nl=False)
+    typer.echo(message, err=True)
 
 
 class CtrlC:

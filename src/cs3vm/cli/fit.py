@@ -12,7 +12,7 @@ import typer
 
 from ..exceptions import CS3VMWarning
 from ..model.status import Status
-from ..tables.files import check_outputs
+from ..tables.files import all_or_none, check_outputs
 from . import options as opt
 from .common import CtrlC, check_packages, command_line, tell
 from .outputs import Outputs, write_answer, write_report
@@ -121,9 +121,10 @@ def fit(
     tell(data.notes, quiet=quiet)
     answer = search(data, settings, quiet=quiet or as_json)
     tell([*answer.notes, *answer.warnings], quiet=quiet)
-    write_answer(answer.fit, data, outputs, label, id_, settings)
-    if outputs.report is not None:
-        write_report(answer.clf, data, outputs.report, label, command_line(ctx), answer.notes, settings)
+    with all_or_none():
+        write_answer(answer.fit, data, outputs, label, id_, settings)
+        if outputs.report is not None:
+            write_report(answer.clf, data, outputs.report, label, command_line(ctx), answer.notes, settings)
     if as_json:
         typer.echo(json.dumps(_summary(answer, data, outputs, label), ensure_ascii=False, indent=1))
     elif not quiet:

@@ -23,10 +23,12 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import pickle
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -45,6 +47,8 @@ _OPTIONS: dict[str, Any] = {
     "fastmath": _FAST,
     "no_cfunc_wrapper": True,
 }
+#: What reading a file that is not all there may raise.
+_DAMAGES = (pickle.UnpicklingError, EOFError, ValueError, IndexError, AttributeError, ImportError, TypeError)
 #: Every kernel, in the order of their definition.
 KERNELS: list[Any] = []
 
@@ -90,66 +94,167 @@ def _cached(function: Callable[..., object], options: dict[str, Any]) -> Any:
     Numba itself looks only at the function's own file. A kernel contains what it calls, and one with old
     callees could corrupt memory: rather none is cached.
     """
-    try:
-        dispatcher = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # numba found no place where it may write
-        folder = _private_folder()
-        if folder is None:
-            return None
-        with _caching_in(folder):
-            dispatcher = numba.njit(cache=True, **options)(function)
+    dispatcher = _placed(function, options)
+    if dispatcher is None:
+        return None
     index, sources = _index(dispatcher), _digest()
     if index is None or not sources:
         why = "the engine's source files are missing" if index else "this version of numba is unknown"
         _warn_once(f"{why}: compiled code is not kept, every process compiles")
         return None
     index._source_stamp = sources
+    # numba writes the index before the data: a process killed in between must not leave old data under it
+    index._data_name_pattern = f"{Path(index._index_path).stem}.{sources}.{{number:d}}.nbc"
+    _make_careful(dispatcher._cache, index)
     return dispatcher
+
+
+def _placed(function: Callable[..., object], options: dict[str, Any]) -> Any:
+    """A kernel with a cache where numba wants it, or in a private folder if others can write there."""
+    try:
+        dispatcher = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # numba found no place where it may write
+        folder = _private_folder("")
+    else:
+        if _is_safe(Path(dispatcher.stats.cache_path)):
+            return dispatcher
+        place = numba.config.CACHE_DIR or "the folder for it"
+        folder = _private_folder(f"others can write to {place}, and compiled code is executed: ")
+    if folder is None:
+        return None
+    with _caching_in(folder):
+        return numba.njit(cache=True, **options)(function)
 
 
 def _index(dispatcher: Any) -> Any:
     """The list of what a kernel's cache holds, in the versions of numba that we know; else None."""
     index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    known = hasattr(index, "_source_stamp") and callable(getattr(index, "_load_index", None))
-    return index if known else None
+    attributes = ("_source_stamp", "_index_path", "_data_name_pattern")
+    methods = ("_load_index", "_load_data", "_data_path")
+    known = all(hasattr(index, name) for name in attributes)
+    return index if known and all(callable(getattr(index, name, None)) for name in methods) else None
+
+
+def _make_careful(kept: Any, index: Any) -> None:
+    """Let a cache read nothing that others can write or that is damaged; a full disk ends nothing."""
+    load_index, load_data, save = index._load_index, index._load_data, kept.save_overload
+
+    def read_index() -> Any:
+        try:
+            return load_index() if _is_safe(Path(index._index_path)) else {}
+        except _DAMAGES:
+            return {}
+
+    def read_data(name: str) -> Any:
+        path = index._data_path(name)
+        if not _is_safe(Path(path)):
+            raise OSError(f"others can write to {path}")  # as if it were not there
+        try:
+            return load_data(name)
+        except _DAMAGES as error:
+            raise OSError(f"{path} is damaged") from error
+
+    def write(signature: Any, data: Any) -> None:
+        try:
+            save(signature, data)
+        except OSError as error:
+            _warn_once(f"compiled code cannot be kept ({error.strerror or error}): every process compiles")
+
+    index._load_index, index._load_data, kept.save_overload = read_index, read_data, write
 
 
 def is_compiled() -> bool:
     """Whether every kernel is in the cache on disk."""
-    return all(index is not None and bool(index._load_index()) for index in map(_index, KERNELS))
+    return all(index is not None and _is_complete(index) for index in map(_index, KERNELS))
+
+
+def _is_complete(index: Any) -> bool:
+    names = index._load_index().values()
+    return len(names) > 0 and all(os.path.exists(index._data_path(name)) for name in names)
+
+
+def remove_stale() -> None:
+    """Remove what was compiled from other source files by this version of Python."""
+    python = f".py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}."
+    for folder in {Path(index._index_path).parent for index in map(_index, KERNELS) if index is not None}:
+        for path in folder.glob("*.nbc"):
+            if python in path.name and _digest() not in path.name:
+                with suppress(OSError):
+                    path.unlink()
 
 
 @cache
 def _digest() -> str:
-    """Of all source files here: a change anywhere makes kernels stale. Empty where there are no files."""
+    """Of numba and all source files here: a change makes kernels stale. Empty where there are no files."""
     paths = sorted(Path(__file__).parent.rglob("*.py"))
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(numba.__version__.encode(), digest_size=16)
     for path in paths:
         digest.update(path.read_bytes())
     return digest.hexdigest() if paths else ""
 
 
+# -- who can write there ---------------------------------------------------------------------------
 @cache
-def _private_folder() -> str | None:
+def _private_folder(why: str) -> str | None:
     """A temporary folder of this user's own, or None; it says so, once."""
     try:
         user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
         folder = Path(tempfile.gettempdir()) / f"cs3vm-compiled{user}"
         folder.mkdir(mode=0o700, exist_ok=True)
-        private = _is_private(folder)
+        private = _is_closed(folder.lstat())
     except OSError:
         private = False
-    place = f"in {folder}" if private else "nowhere: every process compiles"
-    logger.warning("compiled code is kept %s; set NUMBA_CACHE_DIR to a writable folder to change that", place)
+    kept = f"in {folder}" if private else "nowhere: every process compiles"
+    change = "set NUMBA_CACHE_DIR to a writable folder of your own to change that"
+    logger.warning("%scompiled code is kept %s; %s", why, kept, change)
     return str(folder) if private else None
 
 
-def _is_private(folder: Path) -> bool:
-    """Whether nobody else can write to it: what it holds will be executed."""
-    if not hasattr(os, "getuid"):  # where temporary folders belong to one user anyway
+def _is_safe(place: Path) -> bool:
+    """Whether nobody else can write to a file or folder, or move another one there: it will be executed.
+
+    Whoever owns this package runs code here anyway. Folders above may have any owner, as in containers: every
+    file is looked at for its own owner before it is read.
+    """
+    if not hasattr(os, "getuid"):  # where the folders of a user belong to that user anyway
         return True
-    status = folder.lstat()
+    try:
+        place = place.resolve()
+        own, *above = (path.stat() for path in (place, *place.parents))
+        if own.st_uid not in {0, os.getuid(), Path(__file__).stat().st_uid}:
+            return False
+    except OSError:  # also if there is no such file
+        return False
+    if any(map(_is_closed, above)):
+        return True
+    return not _is_open(own) and not any(_is_open(up) and not up.st_mode & stat.S_ISVTX for up in above)
+
+
+def _is_closed(status: os.stat_result) -> bool:
+    """Whether it is a folder that nobody else can even enter."""
+    if not hasattr(os, "getuid"):
+        return True
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+
+
+def _is_open(status: os.stat_result) -> bool:
+    """Whether people other than the owner can write to it."""
+    group = status.st_mode & stat.S_IWGRP and not _is_own_group(status.st_gid)
+    return bool(group or status.st_mode & stat.S_IWOTH)
+
+
+@cache
+def _is_own_group(number: int) -> bool:
+    """Whether a group is the one that many systems make for each user, with nobody else in it."""
+    try:
+        import grp
+        import pwd
+
+        user, group = pwd.getpwuid(os.getuid()), grp.getgrgid(number)
+    except (ImportError, KeyError):
+        return False
+    mine = user.pw_gid == number and group.gr_name == user.pw_name
+    return mine and set(group.gr_mem) <= {user.pw_name}
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from .exact.incumbent import Incumbent
 from .exact.node import process
 from .exact.tree import Tree
 from .heuristic.local_search import improve
-from .jit import is_compiled
+from .jit import is_compiled, remove_stale
 
 try:
     import fcntl
@@ -43,7 +43,7 @@ _one_thread = Lock()
 #: Seconds after which a helper is given up: this process then compiles its share, too.
 _PATIENCE = 20.0
 #: Seconds to wait for another process that compiles, and between two looks at its lock.
-_WAIT, _LOOK = 120.0, 0.1
+_WAIT, _LOOK = 300.0, 0.1
 #: Marks a helper: it starts none itself.
 _MARK = "CS3VM_COMPILES"
 
@@ -63,6 +63,7 @@ def _load_or_compile() -> None:
     helper = None
     if not is_compiled():
         logger.warning("compiling the exact engine: this happens once and takes about 20 seconds")
+        remove_stale()
         helper = _start_helper()
     with _no_garbage_collection():
         try:
@@ -84,6 +85,8 @@ def _turn() -> Iterator[None]:
     try:
         if file is not None:
             _wait_for(file)
+            if is_compiled():  # by another process: the next one need not wait for this one
+                file.close()
         yield
     finally:
         if file is not None:
@@ -106,9 +109,13 @@ def _lock_file() -> IO[bytes] | None:
 
 
 def _wait_for(file: IO[bytes]) -> None:
-    """Return once this process has the lock, all is compiled, or the others have had time enough."""
+    """Return once this process has the lock, or the others have had time enough.
+
+    A kernel may be compiled for more than one kind of arguments, so that none is missing does not mean that
+    whoever compiles is done.
+    """
     deadline, told = perf_counter() + _WAIT, False
-    while not is_compiled() and perf_counter() < deadline:
+    while perf_counter() < deadline:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -18,7 +19,7 @@ from ..engine.exact.crew import Options
 from ..engine.exact.incumbent import Incumbent
 from ..engine.exact.tree import Tree
 from ..engine.warm_up import warm_up
-from ..exceptions import InvalidProblemError
+from ..exceptions import CS3VMWarning, InvalidProblemError, OutputError
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import Callback, Status
@@ -128,10 +129,15 @@ def _threads(n_jobs: int) -> int:
 def _with_proof(
     result: Result, path: str | Path, note: str, gap: float, began: float, time_limit: float
 ) -> Result:
-    """Write the proof of an optimal result in the time that is left."""
+    """Write the proof of an optimal result in the time that is left; the result outlives a full disk."""
     from ..engine.exact.proof_writer import write_proof
 
-    written = result.is_optimal and write_proof(result, path, note=note, gap=gap, deadline=began + time_limit)
+    deadline = began + time_limit
+    try:
+        written = result.is_optimal and write_proof(result, path, note=note, gap=gap, deadline=deadline)
+    except OutputError as error:
+        warnings.warn(CS3VMWarning(f"there is no proof: {error}"), stacklevel=2)
+        written = False
     return replace(result, seconds=perf_counter() - began, extras={**result.extras, "proof": written})
 
 

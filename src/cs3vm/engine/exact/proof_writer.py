@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from secrets import token_hex
 from time import perf_counter
 from typing import Any
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray, SignArray
 from ...convex.svm import dual_bound
+from ...exceptions import OutputError
 from ...model.problem import Problem
 from ...model.result import Result
 from ...proofs.format import FORMAT, VERSION, digest
@@ -37,14 +39,16 @@ def write_proof(
 ) -> bool:
     """Prove that nothing lies below ``best`` by more than 0.9 × the gap; False if the time was too short."""
     path = Path(path)
-    part = path.with_name(path.name + ".part")
+    part = path.with_name(f".{path.name}.{token_hex(6)}.tmp")  # of this run only
     try:
-        with gzip.open(part, "wb", compresslevel=4) as file:
+        with gzip.open(part, "xb", compresslevel=4) as file:
             prover = _Prover(best, note, file, best.objective * (1.0 - 0.9 * gap), deadline)
             complete = prover.run()
         if complete:
             os.replace(part, path)
         return complete
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         part.unlink(missing_ok=True)
 
