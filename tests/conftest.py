@@ -15,7 +15,6 @@ SLOW = (
     "tests/cli/test_fit.py::test_the_norm_and_the_features_it_leaves_out_are_said",
     "tests/engine/exact/test_groups.py::test_groups_close_nodes_and_change_nothing_else",
     "tests/engine/heuristic/test_corners.py::test_the_best_corner_is_a_point_of_the_problem",
-    "tests/engine/test_warm_up.py::test_of_several_processes_one_compiles",
     "tests/engine/test_warm_up.py::test_of_several_processes_one_compiles_and_says_so_once",
     "tests/experiments/test_run.py",
     "tests/fuzz/test_slice.py",
