@@ -15,7 +15,7 @@ from cs3vm.convex.svm import dual_bound, solve_convex
 from cs3vm.exceptions import InvalidProblemError
 from cs3vm.model.result import Result, answer
 from cs3vm.solvers import find_solver, get_solver
-from cs3vm.solvers.mip import bounds
+from cs3vm.solvers.big_m import variable_bounds
 from tests.oracle import brute_force, random_problem, svm_with_sides
 from tests.processor import at_most
 
@@ -193,7 +193,7 @@ def test_tight_bounds_hold_on_the_whole_level_set(seed, norm):
     rng = np.random.default_rng(seed)
     problem = replace(two_class_problem(seed, norm), C=10.0 ** rng.uniform(-1, 1))
     value = 1.2 * problem.trivial.cost + 0.1
-    limit = bounds(problem, "tight", value)
+    limit = variable_bounds(problem, "tight", value)
     order = {"l1": 1, "max": np.inf}[norm]
     for _ in range(300):
         w = rng.normal(size=problem.d) * (rng.random(problem.d) < 0.6)

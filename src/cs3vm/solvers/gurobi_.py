@@ -13,14 +13,13 @@ from ..exceptions import SolverLicenseError
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import DEFAULT_GAP, Callback, TracePoint
+from .big_m import BigM, variable_bounds
 from .mip import (
     FEASIBILITY_TOLERANCE,
     GAP_SHARE,
     NO_POINT,
-    BigM,
     Outcome,
     Task,
-    bounds,
     ending,
     run,
 )
@@ -83,7 +82,7 @@ class _GurobiModel:
 
     def __init__(self, problem: Problem, model: Any, big_m: BigM, value: float) -> None:
         self.problem, self.model = problem, model
-        limit = bounds(problem, big_m, value)
+        limit = variable_bounds(problem, big_m, value)
         n, m, margin = problem.n, problem.m, problem.side_margin
         self.w = model.addMVar(problem.d, lb=-limit.w, ub=limit.w)
         self.b = model.addMVar(1, lb=-limit.b, ub=limit.b)

@@ -23,15 +23,14 @@ from ..model.norms import parts
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import DEFAULT_GAP, Callback, Status, TracePoint
+from .big_m import BigM, variable_bounds
 from .mip import (
     FEASIBILITY_TOLERANCE,
     GAP_SHARE,
     NO_POINT,
-    BigM,
     Outcome,
     Task,
     best_answer,
-    bounds,
     ending,
     run,
     unsafe_scale,
@@ -136,7 +135,7 @@ class _HighsModel:
         problem = self.problem = task.problem
         self.highs = highspy.Highs()
         n, m, d, margin = problem.n, problem.m, problem.d, problem.side_margin
-        limit, norm = bounds(problem, task.big_m, task.value), epigraph(problem.norm, d)
+        limit, norm = variable_bounds(problem, task.big_m, task.value), epigraph(problem.norm, d)
         n_parts = norm.of_a.shape[1]
         inf = np.inf
         nothing, free = np.zeros(n + n_parts + 2), np.full(n + n_parts + 2, inf)

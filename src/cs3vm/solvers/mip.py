@@ -10,23 +10,18 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from .._typing import FloatArray, SignArray
 from ..convex.gate import checked
 from ..convex.svm import first_answer, root_bound, solve_convex
-from ..exceptions import InvalidProblemError
-from ..model.norms import DUAL_METRIC, steepest
 from ..model.problem import Problem
 from ..model.result import Result, answer
 from ..model.status import Callback, Status, TracePoint
+from .big_m import BigM
 
-#: How the sides are linked to the plane: eq. (validM), per-point bounds, indicator constraints, or a number.
-BigM = Literal["paper", "tight", "indicator"] | float
 #: The tolerance of every backend on constraints and integrality; a default of 1e-6 times a big-M exceeds a
 #: margin. The tightest that Gurobi takes.
 FEASIBILITY_TOLERANCE = 1e-9
@@ -38,8 +33,6 @@ CLAIM_TOLERANCE = 1e-6
 BOUND_MARGIN = 1e-7
 #: A bound counts only if a tolerance, at its worst place, is worth less than this share of the objective.
 SUPPORTED = 1e-4
-#: Added to each per-point bound.
-ROOM = 1e-6
 #: The largest value of a feature, and C and the count penalty, between which the bounds of HiGHS and SCIP on
 #: linear models held. Measured: beyond, both take optimal weights or prices for zero, and claim too much.
 SAFE_FEATURES, SAFE_PRICES = (1e-5, 1e6), (1e-5, np.inf)
@@ -170,15 +163,6 @@ def run(
     )
 
 
-class Bounds(NamedTuple):
-    """Valid for some optimum: ``-low ≤ w·u + b ≤ high``, ``|w_k| ≤ w``, ``|b| ≤ b``."""
-
-    w: float
-    b: float
-    low: FloatArray
-    high: FloatArray
-
-
 def known_value(problem: Problem, first: Result | None, start: Result | None, cutoff: float | None) -> float:
     """The smallest objective value known to be reachable, or of interest."""
     values = [result.objective for result in (first, start) if result is not None and result.found]
@@ -186,48 +170,6 @@ def known_value(problem: Problem, first: Result | None, start: Result | None, cu
         values.append(cutoff)
     worst = 2.0 * float(problem.C.sum()) + problem.count_penalty * problem.total_weight
     return float(min(values, default=1e6 * (1.0 + worst)))  # with no point known: far above any sensible one
-
-
-def bounds(problem: Problem, big_m: BigM, value: float) -> Bounds:
-    """Bounds for all variables from the ``value`` of a feasible point (Lemma 1)."""
-    slack = 1.0 + 1e-9  # bounds are computed in floating point
-    w, b = problem.reach(value), problem.intercept_bound(value)
-    if big_m == "paper":
-        fixed = bool(np.any(problem.side)) or problem.side_margin > 0
-        low = high = np.full(problem.m, problem.big_m(value) if fixed else problem.paper_big_m)
-    elif isinstance(big_m, int | float) and not isinstance(big_m, bool) and 0 < big_m < np.inf:
-        low = high = np.full(problem.m, float(big_m))
-    elif big_m in ("tight", "indicator"):
-        low, high = _tight(problem, value)
-    else:
-        raise InvalidProblemError(
-            f"big_m must be 'paper', 'tight', 'indicator' or a positive number, got {big_m!r}"
-        )
-    return Bounds(w * slack, b * slack, low * slack, high * slack)
-
-
-def _tight(problem: Problem, value: float) -> tuple[FloatArray, FloatArray]:
-    """Per-point bounds on the level set.
-
-    A positive row x has ``w·x + b ≥ 1 - hinge`` with ``C·hinge ≤ value - price(w)``, so
-    ``-(w·u + b) ≤ -1 + (value - price(w))/C + ‖w‖·‖x - u‖*``; mirrored for negative rows. Lemma 1, with the
-    origin moved to the mean, serves where a class is missing.
-    """
-    centre = np.vstack([problem.X, problem.U]).mean(axis=0)
-    distance = problem.dual_norms(problem.U - centre)
-    radius = max(distance.max(initial=0.0), problem.dual_norms(problem.X - centre).max())
-    general = np.asarray(problem.reach(value) * (distance + radius) + max(1.0, problem.side_margin))
-
-    def farthest(rows: NDArray[np.bool_]) -> FloatArray:
-        if not rows.any():
-            return general
-        apart = cdist(problem.U, problem.X[rows], metric=DUAL_METRIC[problem.norm])
-        bound = steepest(problem.norm, value, problem.C[rows], apart) - 1.0
-        return np.asarray(np.minimum(general, bound.min(axis=1)))
-
-    # Room for the backends' tolerances: a bound equal to the margin leaves a point and no interval.
-    low, high = (np.maximum(farthest(problem.y == s), 0.0) + ROOM for s in (1, -1))
-    return low, high
 
 
 def unsafe_scale(problem: Problem) -> str | None:

@@ -16,14 +16,13 @@ from ..model.norms import parts
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import DEFAULT_GAP, Callback, Status, TracePoint
+from .big_m import BigM, variable_bounds
 from .mip import (
     FEASIBILITY_TOLERANCE,
     GAP_SHARE,
     NO_POINT,
-    BigM,
     Outcome,
     Task,
-    bounds,
     ending,
     run,
 )
@@ -110,7 +109,7 @@ class _ScipModel:
 
     def __init__(self, task: Task) -> None:
         problem = self.problem = task.problem
-        limit = bounds(problem, task.big_m, task.value)
+        limit = variable_bounds(problem, task.big_m, task.value)
         model = self.model = Model()
         model.hideOutput()
         model.setParam("numerics/feastol", FEASIBILITY_TOLERANCE)

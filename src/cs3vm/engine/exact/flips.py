@@ -23,8 +23,8 @@ from ..core.arrays import (
     Scratch,
     State,
 )
-from ..core.bounds import safe_bound, sort_together
 from ..jit import ZERO, integer, kernel, spliced
+from .bounds import safe_bound, sort_together
 
 _MAX_PIVOTS = integer(400)
 _REFRESH = 12  # flips after which the threshold is computed anew

@@ -35,8 +35,8 @@ from ..core.arrays import (
     Scratch,
     State,
 )
-from ..core.bounds import safe_bound
 from ..jit import ZERO, integer, kernel, spliced
+from .bounds import safe_bound
 from .flips import candidates, held_weight
 
 _MAX_PIVOTS = integer(400)

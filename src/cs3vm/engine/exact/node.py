@@ -26,8 +26,8 @@ from ..core.arrays import (
     Scratch,
     State,
 )
-from ..core.bounds import bound_without, order_statistic, safe_bound
 from ..jit import NO, NO_ROW, YES, integer, kernel, spliced
+from .bounds import bound_without, order_statistic, safe_bound
 from .flips import candidates, drop_outdated, flip_all, held_weight, hold, nearest_in_strip, update_scores
 from .groups import tighten_by_groups
 from .pairs import BISECTIONS, DIRECTION, FIXED, HITS, LOCAL, RAISED, TESTS, Graph, survivors

@@ -34,8 +34,8 @@ from ..core.arrays import (
     State,
     new_state,
 )
-from ..core.bounds import safe_bound
 from ..jit import ZERO, integer, kernel, spliced
+from .bounds import safe_bound
 
 if TYPE_CHECKING:
     from ..core.relaxation import Relaxation

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
+from ..core.arrays import PUSHED, SIZE, Box, Limits, Rows, State
 from ..jit import strict_kernel
-from .arrays import PUSHED, SIZE, Box, Limits, Rows, State
 
 UNIT_ROUNDOFF = 2.0**-53
 
