@@ -6,12 +6,13 @@ JOBS ?= 2
 # Threads of BLAS do not help with many small matrices, and they fight with the test processes.
 PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help demo test lint types docs check clean
+.PHONY: help demo test faults lint types docs check clean
 
 help:
 	@echo "make demo   run the main job on embedded data"
 	@echo "make check  lint, check types and run the quick tests, in under two minutes"
 	@echo "make test   lint, check types, build the documentation and run all tests"
+	@echo "make faults what happens on a full disk, killed, out of memory, in a loop of 500 fits"
 	@echo "make docs   build the documentation into site/"
 
 $(VENV)/.installed: pyproject.toml
@@ -35,6 +36,9 @@ docs: $(VENV)/.installed
 
 check: lint types
 	$(PYTEST) -m "not slow"
+
+faults: $(VENV)/.installed
+	CS3VM_FAULTS=1 $(PYTEST) tests/faults
 
 test: lint types docs
 	$(PYTEST) --cov=cs3vm --cov-report=term --durations=10

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import cs3vm
-from tests.conftest import MANY, SLOW
+from tests.conftest import FAULTS, MANY, SLOW
 
 ROOT = Path(__file__).parents[1]
 COMPILED = {".a", ".dll", ".dylib", ".gz", ".nbc", ".nbi", ".o", ".pyc", ".pyd", ".so", ".whl", ".zip"}
@@ -108,7 +108,7 @@ def test_a_version_of_highs_that_is_wrong_is_excluded():
 
 
 # -- which tests are slow ----------------------------------------------------------------------------
-@pytest.mark.parametrize("name", [*SLOW, *MANY])
+@pytest.mark.parametrize("name", [*SLOW, *FAULTS, *MANY])
 def test_the_slow_tests_exist(name):
     path, _, thing = name.partition("::")
     assert (ROOT / path).exists()

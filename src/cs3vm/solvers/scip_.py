@@ -85,7 +85,7 @@ def solve(
 def _search(task: Task) -> Outcome:
     try:
         scip = _ScipModel(task)
-    except KeyboardInterrupt:
+    except CS3VMError:
         raise
     except Exception as error:  # PySCIPOpt raises plain exceptions
         raise CS3VMError(
