@@ -18,7 +18,7 @@ from tests.processor import at_most
 #: Small enough that clusters are cut, discarded and reactivated on tiny instances too.
 TINY = {"n_clusters": 3}
 TINY_IRCM = {"n_clusters": 3, "max_clusters": 2, "far_quantile": 0.5}
-CHUNKS, PER_CHUNK = 31, 5
+CHUNKS, PER_CHUNK = 31, 10
 
 
 def blobs(seed: int, n: int = 12, m: int = 60, d: int = 2) -> Problem:
