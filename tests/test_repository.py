@@ -112,4 +112,6 @@ def test_a_version_of_highs_that_is_wrong_is_excluded():
 def test_the_slow_tests_exist(name):
     path, _, thing = name.partition("::")
     assert (ROOT / path).exists()
-    assert re.search(rf"^(def|class) {thing}", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+    assert not thing or re.search(
+        rf"^(def|class) {thing}", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE
+    )

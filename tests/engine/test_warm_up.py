@@ -152,3 +152,12 @@ def test_garbage_is_collected_again_afterwards():
         assert not gc.isenabled()
         raise ZeroDivisionError
     assert gc.isenabled()
+
+
+def test_a_helper_compiles_for_the_arguments_of_the_search():
+    warm.warm_up()
+    warm._search()
+    before = set(warm.pair_values.signatures)
+    warm.help_to_compile()
+    assert len(before) == 1
+    assert set(warm.pair_values.signatures) == before

@@ -1,7 +1,7 @@
 """Compile before the clock starts: once ever, some twenty seconds; later processes load the cached code.
 
 Where several processes find the cache empty, one compiles and the others wait for it. Where there is a second
-core, a helper of that one compiles the heuristic meanwhile.
+core, a helper of that one compiles the heuristic meanwhile, and the kernel that the exact search needs last.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ import numpy as np
 from ..convex.svm import solve_convex
 from ..model.problem import Problem
 from ..model.status import Status
+from .core.arrays import new_state
 from .core.relaxation import Relaxation
 from .exact.crew import Options
 from .exact.incumbent import Incumbent
 from .exact.node import process
+from .exact.pairs import pair_values
 from .exact.tree import Tree
 from .heuristic.local_search import improve
 from .jit import is_compiled, remove_stale
@@ -140,6 +142,18 @@ def warm_up_heuristic() -> None:
         raise KeyboardInterrupt
 
 
+def help_to_compile() -> None:
+    """What a second process does: the heuristic, and the kernel that the exact search needs last."""
+    warm_up_heuristic()
+    r = Relaxation(_tiny_problem())
+    first = new_state(r.rows.n, len(r.box.p), r.rows.Z.shape[1])
+    nobody, no_values = np.zeros(0, dtype=np.int64), np.zeros(0)
+    limits = r.limits(1.0, 1.0)
+    pair_values(
+        r.rows, r.box, r.base, first, r.spare, r.tmp, r.node, limits, 0.0, r.rows.n, nobody, no_values
+    )
+
+
 def _search() -> None:
     """The exact search's part."""
     problem = _tiny_problem()
@@ -156,7 +170,7 @@ def _tiny_problem() -> Problem:
 
 
 def _start_helper() -> Popen[bytes] | None:
-    """On a second core another process compiles the heuristic meanwhile; they meet in the cache on disk.
+    """On a second core another process compiles a part meanwhile; they meet in the cache on disk.
 
     If it fails, for whatever reason, nothing is lost but time.
     """
@@ -164,7 +178,7 @@ def _start_helper() -> Popen[bytes] | None:
     plain = sys.executable and not getattr(sys, "frozen", False)  # else it is no Python but a program
     if cores < 2 or not plain or _MARK in os.environ or _cache_folder() is None:
         return None
-    command = f"from {__name__} import warm_up_heuristic; warm_up_heuristic()"
+    command = f"from {__name__} import help_to_compile; help_to_compile()"
     path = os.pathsep.join(filter(None, sys.path))
     try:
         return Popen(

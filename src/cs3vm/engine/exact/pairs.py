@@ -158,7 +158,7 @@ def evaluate_pairs(r: Relaxation, graph: Graph, lim: Limits, direction: int) -> 
     for a, j in enumerate(listed):
         partners = listed[:a][~known[a, :a]]
         values = np.zeros(len(partners))
-        _pair_values(
+        pair_values(
             rows, r.box, r.base, first, r.spare, r.tmp, node, lim, stop, n + int(j), n + partners, values
         )
         graph.value[j, partners] = graph.value[partners, j] = values * _ROUND_DOWN
@@ -167,7 +167,7 @@ def evaluate_pairs(r: Relaxation, graph: Graph, lim: Limits, direction: int) -> 
 
 
 @kernel
-def _pair_values(
+def pair_values(
     rows: Rows,
     box: Box,
     base: State,
