@@ -164,6 +164,7 @@ def kernels(rng: np.random.Generator, folder: Path) -> Outcome:
         count_penalty=price,
         time_limit=5.0,
         standardize=None if rng.random() < 0.5 else "zscore",
+        side_margin=0.0 if rng.random() < 0.5 else "auto",
     )
     outcome = Outcome()
     began = perf_counter()
@@ -189,7 +190,8 @@ def kernels(rng: np.random.Generator, folder: Path) -> Outcome:
     values, vectors = np.linalg.eigh(pairwise_kernels(scaled, metric=kernel, **extra))
     mapped = vectors * np.sqrt(np.maximum(values, 0.0))
     signs = np.where(np.array(y) == 1, 1, -1)
-    other = Problem(mapped[:n], signs, mapped[n:], total, C=C, count_penalty=price)
+    margin = result.problem.side_margin
+    other = Problem(mapped[:n], signs, mapped[n:], total, C=C, count_penalty=price, side_margin=margin)
     try:
         optimum = Oracle(other).optimum()
         oracle = Oracle(result.problem)
@@ -243,7 +245,8 @@ def _several(rng: np.random.Generator, outcome: Outcome) -> None:
     X = rng.normal(size=(n + m, d))
     y = [*(str(c) for c in np.tile(np.arange(k), 2)), *[None] * m]
     totals = np.bincount(rng.integers(0, k, m), minlength=k)
-    clf = CS3VMClassifier(str(rng.choice(["cs3vm", "auto"])), time_limit=5.0)
+    margin = 0.0 if rng.random() < 0.5 else "auto"
+    clf = CS3VMClassifier(str(rng.choice(["cs3vm", "auto"])), time_limit=5.0, side_margin=margin)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clf.fit(X, y, n_positive={str(c): int(t) for c, t in enumerate(totals)})

@@ -208,7 +208,7 @@ def test_a_precomputed_kernel_is_optimal_over_all_labelings(seed):
     best = min(
         dual_qp(K, y, 2 * np.array(z) - 1, C=2.0) + 1.5 * abs(sum(z) - tau) for z in product((0, 1), repeat=m)
     )
-    clf = CS3VMClassifier(kernel="precomputed", C=2.0, count_penalty=1.5, time_limit=20)
+    clf = CS3VMClassifier(kernel="precomputed", C=2.0, count_penalty=1.5, time_limit=20, side_margin=0)
     clf.fit(K, [*y.tolist(), *[None] * m], n_positive=tau)
     assert clf.result_.is_optimal
     assert clf.result_.objective == pytest.approx(best, rel=1e-5, abs=1e-6)
@@ -351,6 +351,6 @@ def test_a_kernel_problem_can_be_solved_without_the_estimator():
     made, features = fit_kernel_map(Kernel("rbf", 0.5), X, np.arange(len(X)))
     known = ~np.isnan(y)
     problem = Problem(features[known], 2 * y[known] - 1, features[~known], total)
-    expected = fit("rbf", gamma=0.5, standardize=None).result_.objective
+    expected = fit("rbf", gamma=0.5, standardize=None, side_margin=0).result_.objective
     assert solve(problem, time_limit=20).objective == pytest.approx(expected, rel=1e-6)
     assert made.describe()["landmarks"] == problem.d

@@ -66,6 +66,16 @@ def _share(value: float | None) -> float | None:
     return value
 
 
+def _side_margin(value: str) -> str:
+    try:
+        is_margin = value == "auto" or 0 <= float(value) < math.inf
+    except ValueError:
+        is_margin = False
+    if not is_margin:
+        raise typer.BadParameter(f"{value!r} is neither auto nor a number that is at least 0")
+    return value
+
+
 def _gamma(value: str) -> str:
     if value not in ("scale", "auto"):
         try:
@@ -188,8 +198,12 @@ CountPenalty = Annotated[
     float, typer.Option(callback=_positive, help="Price of each miscounted row.", rich_help_panel=SEARCH)
 ]
 SideMargin = Annotated[
-    float,
-    typer.Option(min=0, help="Above 0, no row may lie on the plane; see the docs.", rich_help_panel=SEARCH),
+    str,
+    typer.Option(
+        callback=_side_margin,
+        help="How far rows must stay off the plane: auto, or a number; 0 is the paper's convention.",
+        rich_help_panel=SEARCH,
+    ),
 ]
 Kernel = Annotated[
     Kernels,

@@ -22,7 +22,7 @@ class Settings:
     standardize: str
     C: float
     count_penalty: float
-    side_margin: float
+    side_margin: str
     seed: int
     kernel: str = "linear"
     gamma: str = "scale"
@@ -52,7 +52,8 @@ class Settings:
             standardize=None if self.standardize == "none" else self.standardize,
             pos_label=positive,
             random_state=self.seed,
-            options={"side_margin": self.side_margin, "callback": callback},
+            side_margin="auto" if self.side_margin == "auto" else float(self.side_margin),
+            options={"callback": callback},
             kernel=self.kernel,
             gamma=self.gamma if self.gamma in ("scale", "auto") else float(self.gamma),
             degree=self.degree,

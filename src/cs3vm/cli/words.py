@@ -23,6 +23,7 @@ def class_counts(labels: LabelArray, classes: tuple[str, ...]) -> dict[str, int]
 # -- for people --------------------------------------------------------------------------------------
 def printed(fit: Fit, data: Data, label: str) -> Iterator[str]:
     """The lines that a fit prints."""
+    from ..learn.notes import undecided_note
     from ..learn.summary import summarize
 
     yield f"{headline(data, label)}\n"
@@ -31,7 +32,7 @@ def printed(fit: Fit, data: Data, label: str) -> Iterator[str]:
     if fit.kernel_map is not None:
         said = [note.for_command_line() for note in fit.kernel_notes] or [str(fit.kernel_map)]
         yield f"The {said[0]}."
-    for note in fit.norm_notes(data.encoding.feature_names):
+    for note in (*undecided_note(fit.undecided), *fit.norm_notes(data.encoding.feature_names)):
         words = note.for_command_line()
         yield f"{words[0].upper()}{words[1:]}."
 
@@ -54,10 +55,17 @@ def headline(data: Data, label: str) -> str:
 def summary_fields(fit: Fit, data: Data) -> dict[str, Any]:
     """What the machine-readable summary says about the classes."""
     unlabelled = ~data.labelled
-    sizes = {"labelled": int(data.labelled.sum()), "unlabelled": int(unlabelled.sum())}
+    sizes = {
+        "labelled": int(data.labelled.sum()),
+        "unlabelled": int(unlabelled.sum()),
+        "undecided": int(fit.undecided.sum()),
+    }
     if data.positive is not None:
         (result,) = fit.results
-        counted = {"n_positive": data.totals[data.positive], "count": int(result.count)}
+        counted = {
+            "n_positive": data.totals[data.positive],
+            "count": int(np.sum(fit.answer == fit.labels.positive)),
+        }
         names = {"positive": data.positive, "negative": data.negative}
         return {**sizes, **names, **counted, **_proof_fields(result)}
     found = class_counts(fit.labels.decode(fit.codes)[unlabelled], data.classes)

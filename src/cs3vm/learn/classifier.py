@@ -60,8 +60,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     random_state
         Seed of the methods that draw random numbers.
     options
-        Further options of the method or the solver, such as ``{"gap": 1e-3}``, and ``side_margin``
-        of :class:`cs3vm.Problem`, which forbids unlabelled rows on the hyperplane.
+        Further options of the method or the solver, such as ``{"gap": 1e-3}``.
     kernel
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"precomputed"`` (``X`` is the kernel matrix:
         square in ``fit``, with one column per fitted row in ``predict``) or a function ``k(A, B)`` that
@@ -83,6 +82,10 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     norm
         What is paid for the weights w: ``"l2"`` is ½‖w‖², ``"l1"`` is ‖w‖₁, which leaves features out, and
         ``"max"`` is ‖w‖_∞; the latter two for the linear kernel only.
+    side_margin
+        How far unlabelled rows must stay off the hyperplane, in units of the labelled margin. ``"auto"`` is
+        min(10⁻³, 1/number of distinct unlabelled rows), which costs next to nothing. 0 is the paper's
+        convention: rows on the hyperplane may be counted on either side, so their labels are arbitrary.
 
     Attributes
     ----------
@@ -104,8 +107,12 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     dual_coef_
         Coefficients of the kernel at the landmarks of ``kernel_map_``, (1, rank); not for the linear kernel.
     transduction_
-        A class label for every row: given labels are kept, unlabelled rows are classified by the model,
-        which decides the side of rows on the hyperplane so that the total is met.
+        A class label for every row: given labels are kept, unlabelled rows are classified by the model.
+        Where equal rows make the total unattainable, some of them are drawn: see ``undecided_``.
+    undecided_
+        For every row whether equal rows, or rows with the same score, have another label: which of them is
+        drawn by the seed, so that the totals are met. At most one such group per total, unless
+        ``side_margin`` is 0.
     result_
         The :class:`cs3vm.Result` in scaled units, with a kernel in mapped features: objective, bound, gap,
         sides of the unlabelled rows. With several classes, a dict from class to the result of its problem,
@@ -125,9 +132,10 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Sparse input is accepted and converted to dense arrays. A row on the hyperplane is predicted to be
-    positive; optimal hyperplanes almost always touch some unlabelled rows, so for rows seen in ``fit``
-    use ``transduction_`` rather than ``predict``.
+    Sparse input is accepted and converted to dense arrays. For rows seen in ``fit``, ``predict`` gives
+    ``transduction_``, but for given labels that the hyperplane contradicts and for ``undecided_`` rows. With
+    ``side_margin=0`` a row on the hyperplane is predicted to be positive, and optimal hyperplanes almost
+    always touch some unlabelled rows: use ``transduction_`` there.
 
     If all labels are of one class, the other must have a name: True and False, 1 and 0, -1 and 1 name
     each other, a pandas categorical names both, and ``pos_label`` names a positive class that was not seen.
@@ -161,6 +169,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "exact_kernel_limit": [Interval(Integral, 0, None, closed="left")],
         "norm": [StrOptions(set(NORMS))],
+        "side_margin": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -183,6 +192,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_components: int | None = None,
         exact_kernel_limit: int = EXACT_LIMIT,
         norm: Norm = "l2",
+        side_margin: float | str = "auto",
     ) -> None:
         self.method = method
         self.solver = solver
@@ -201,6 +211,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_components = n_components
         self.exact_kernel_limit = exact_kernel_limit
         self.norm = norm
+        self.side_margin = side_margin
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
@@ -255,7 +266,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop(name, None)  # of an earlier fit of another kind
         self.fit_, self.classes_ = fit, fit.classes
         self.scaling_, self.kernel_map_ = fit.scaling, fit.kernel_map
-        self.transduction_ = fit.labels.decode(fit.codes)
+        self.transduction_, self.undecided_ = fit.labels.decode(fit.codes), fit.undecided
         self.result_: Any = fit.results[0]
         self.n_positive_: Any = fit.problem.n_positive
         sign = -1.0 if fit.labels.positive == 0 else 1.0  # scikit-learn: a positive value means classes_[1]

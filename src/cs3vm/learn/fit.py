@@ -23,10 +23,11 @@ from .baselines import solve_baselines
 from .certificate import Certificate, certificate, certificate_of_classes, verdict
 from .kernel_map import KernelMap
 from .labels import Labels
-from .notes import class_warnings, dropped_note, kernel_note, one_class_note, warnings_about
+from .notes import class_warnings, dropped_note, kernel_note, one_class_note, undecided_note, warnings_about
 from .parameters import Parameters
 from .planes import plane_scores
 from .scaling import RankScaling, Scaling
+from .undecided import is_split, meet_total, shuffle_within
 
 if TYPE_CHECKING:
     from .assignment import Assignment
@@ -61,6 +62,8 @@ class Fit:
         The names of the features, if they have any.
     rows_left_out
         The unlabelled rows of weight 0, which no problem has, in the units of the user.
+    profiles
+        A number for each unlabelled row that counts, the same for equal rows.
     """
 
     labels: Labels
@@ -71,6 +74,7 @@ class Fit:
     parameters: Parameters
     features: LabelArray | None
     rows_left_out: FloatArray
+    profiles: IntArray
 
     def __repr__(self) -> str:
         rows = f"{self.problem.n} labelled and {self.problem.m} unlabelled rows"
@@ -162,7 +166,27 @@ class Fit:
     @cached_property
     def answer(self) -> IntArray:
         """The class of each unlabelled row that counts, as an index into the classes."""
-        return self._codes(self.results) if self.assignment is None else self.assignment.labels
+        if self.assignment is not None:
+            return shuffle_within(self.assignment.labels, self.profiles, self.parameters.seed)
+        return self._sides(self._divided[0])
+
+    @cached_property
+    def _divided(self) -> tuple[BoolArray, BoolArray]:
+        """Of two classes: which unlabelled rows are positive, and which of them are drawn."""
+        (result,) = self.results
+        if self.method == "svm":  # it knows no total
+            return np.asarray(result.z) > 0, np.zeros(result.problem.m, dtype=bool)
+        return meet_total(result, self.parameters.seed)
+
+    @cached_property
+    def undecided(self) -> BoolArray:
+        """For every row whether the planes cannot tell it from rows with another label: theirs are drawn."""
+        split = is_split(self.answer, self.profiles)
+        if self.assignment is None:
+            split |= self._divided[1]
+        everybody = np.zeros(len(self.labels.codes), dtype=bool)
+        everybody[self.unlabelled] = split
+        return everybody
 
     @cached_property
     def codes(self) -> IntArray:
@@ -216,7 +240,8 @@ class Fit:
     def notes(self, names: Sequence[str] | None = None) -> list[Note]:
         """All that a reader should know before trusting the answer; ``names`` are those of the features."""
         one_class = [] if self.is_several else one_class_note(self.results[0])
-        return [*self.warnings, *one_class, *self.kernel_notes, *self.norm_notes(names)]
+        undecided = undecided_note(self.undecided)
+        return [*self.warnings, *undecided, *one_class, *self.kernel_notes, *self.norm_notes(names)]
 
     @property
     def kernel_notes(self) -> list[Note]:

@@ -7,12 +7,14 @@ from functools import partial
 
 import numpy as np
 
-from .._typing import FloatArray, LabelArray, RowArray
+from .._typing import FloatArray, IntArray, LabelArray, RowArray
 from ..exceptions import CS3VMError, InvalidProblemError, Note
 from ..methods import get_method
 from ..methods.front_door import solve
 from ..model.problem import Problem
+from ..model.profiles import automatic_margin, profiles
 from ..model.result import Result
+from .baselines import BASELINES
 from .class_totals import KnownTotals, whole_totals
 from .fit import Fit
 from .kernel_map import KernelMap, fit_kernel_map, make_kernel
@@ -58,6 +60,7 @@ def make_fit(
     _check_norm(parameters)
     rows, others, kernel_map = _features(parameters, scaling.transform(X), labelled, unlabelled, weight)
     targets = labels.targets(labelled)
+    alike = profiles(X[unlabelled])
     problem = Problem(
         rows,
         targets[0],
@@ -66,13 +69,13 @@ def make_fit(
         weights=weight[unlabelled],
         C=parameters.C * weight[labelled],
         count_penalty=parameters.count_penalty,
-        side_margin=parameters.side_margin,
+        side_margin=_margin(parameters, labels, alike),
         norm=parameters.norm,
     )
     how = partial(_solve_plane, parameters, kernel_map)
     results = solve_planes(problem, targets, totals, how, parameters.time_limit)
     left_out = X[~is_labelled & ~counts]
-    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, left_out)
+    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, left_out, alike)
 
 
 # -- before the search -------------------------------------------------------------------------------
@@ -102,6 +105,15 @@ def _totals(labels: Labels, known: KnownTotals, weights: FloatArray) -> list[flo
     if labels.positive is None:
         return list(whole_totals(known.by_class, labels.classes, weights))
     return [known.of_positive(labels.classes.tolist()[labels.positive], weights)]
+
+
+def _margin(parameters: Parameters, labels: Labels, alike: IntArray) -> float:
+    """How far unlabelled rows must stay off the plane."""
+    if labels.is_several and parameters.method in BASELINES:
+        return 0.0  # their planes would be steeper by different amounts, and are compared with each other
+    if isinstance(parameters.side_margin, str):
+        return automatic_margin(int(alike.max(initial=-1)) + 1)
+    return float(parameters.side_margin)
 
 
 def _learn_scaling(parameters: Parameters, X: FloatArray, weight: FloatArray) -> Scaling | RankScaling:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._typing import LabelArray
+from .._typing import BoolArray, LabelArray
 from ..exceptions import Note
 from ..model.result import Result
 from .baselines import BASELINES
@@ -38,9 +38,20 @@ def _why_on_plane(result: Result) -> Note:
     if np.allclose(np.asarray(result.coef), 0.0, atol=1e-9):
         return Note("the hyperplane ignores the features (w = 0)")
     start = "discrete features do this, and"
-    return Note(
-        f"{start} options={{'side_margin': 0.01}} forbids it", f"{start} --side-margin 0.01 forbids it"
-    )
+    return Note(f"{start} side_margin='auto' forbids it", f"{start} --side-margin auto forbids it")
+
+
+def undecided_note(undecided: BoolArray) -> list[Note]:
+    """How many rows are labelled by a draw, where any are."""
+    number = int(undecided.sum())
+    if number == 0:
+        return []
+    return [
+        Note(
+            f"{number} rows are undecided: nothing tells them apart, and the total lies between them; which "
+            "of them have which label is drawn"
+        )
+    ]
 
 
 def class_warnings(classes: LabelArray, results: Sequence[Result], method: str) -> list[Note]:
