@@ -149,14 +149,21 @@ def test_gamma_as_in_scikit_learn():
 
 # -- the fit -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("kernel", ["callable", "precomputed"])
+@pytest.mark.parametrize("predictor", ["plane", "student"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_linear_kernel_equals_no_kernel(kernel, seed):
+def test_a_linear_kernel_equals_no_kernel(kernel, predictor, seed):
     X, y, total = rings(seed)
-    plain = CS3VMClassifier(standardize=None, time_limit=20).fit(X, y, n_positive=total)
+    same = {"time_limit": 20, "predictor": predictor}
+    plain = CS3VMClassifier(standardize=None, **same).fit(X, y, n_positive=total)
     if kernel == "callable":
-        clf, seen, new = fit(lambda A, B: A @ B.T, seed=seed, standardize=None), X, rows(7, d=2)
+        clf, seen, new = (
+            CS3VMClassifier(kernel=lambda A, B: A @ B.T, standardize=None, **same),
+            X,
+            rows(7, d=2),
+        )
+        clf.fit(X, y, n_positive=total)
     else:
-        clf = CS3VMClassifier(kernel="precomputed", time_limit=20).fit(X @ X.T, y, n_positive=total)
+        clf = CS3VMClassifier(kernel="precomputed", **same).fit(X @ X.T, y, n_positive=total)
         seen, new = X @ X.T, rows(7, d=2) @ X.T
     assert clf.kernel_map_.rank == 2
     assert clf.result_.objective == pytest.approx(plain.result_.objective, rel=1e-6)
@@ -230,7 +237,7 @@ def test_order_and_units_do_not_matter(kernel):
 def test_weights_equal_copies_and_zero_leaves_a_row_out():
     X, y, _ = rings(1)
     weight = np.array([1, 2, 0, 1, 1, 3, 1, 1, 2, 1, 1, 0, 1, 1, 1, 1, 2, 1])
-    parameters = {"kernel": "rbf", "time_limit": 20, "method": "top_tau"}
+    parameters = {"kernel": "rbf", "time_limit": 20, "method": "top_tau", "predictor": "plane"}
     weighted = CS3VMClassifier(**parameters).fit(X, y, n_positive=4, sample_weight=weight)
     copies = CS3VMClassifier(**parameters).fit(
         np.repeat(X, weight, axis=0), np.repeat(y, weight), n_positive=4
@@ -253,7 +260,8 @@ def test_fully_labelled_is_the_kernel_svm(kernel):
 @pytest.mark.parametrize("positive", [0, 1])
 def test_new_rows_are_scored_as_the_fitted_ones(positive):
     X, y, _ = rings(2)
-    clf = CS3VMClassifier("top_tau", kernel="rbf", pos_label=positive).fit(X, y, n_positive=4)
+    clf = CS3VMClassifier("top_tau", kernel="rbf", pos_label=positive, predictor="plane")
+    clf.fit(X, y, n_positive=4)
     problem, sign = clf.result_.problem, 1 if positive else -1
     scores = sign * problem.scores(clf.result_.coef, clf.result_.intercept)
     np.testing.assert_allclose(clf.decision_function(X[np.isnan(y)]), scores, atol=1e-8)

@@ -24,6 +24,7 @@ from .kernel_map import EXACT_LIMIT, KernelFunction
 from .labels import read_labels
 from .parameters import Parameters
 from .rows import read_rows, read_weights
+from .student import PREDICTORS
 from .summary import Summary, summarize
 from .unlabelled import as_vector, find_unlabeled
 
@@ -83,6 +84,11 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     norm
         What is paid for the weights w: ``"l2"`` is ½‖w‖², ``"l1"`` is ‖w‖₁, which leaves features out, and
         ``"max"`` is ‖w‖_∞; the latter two for the linear kernel only.
+    predictor
+        What classifies new rows: ``"plane"``, the one that was found, or ``"student"``, an SVM with the same
+        kernel and C that learns from the given labels and from those in ``transduction_``; see
+        :mod:`cs3vm.learn.student`. ``"auto"`` is the student with a kernel (except for the method "svm") and
+        the plane without one.
 
     Attributes
     ----------
@@ -127,7 +133,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     -----
     Sparse input is accepted and converted to dense arrays. A row on the hyperplane is predicted to be
     positive; optimal hyperplanes almost always touch some unlabelled rows, so for rows seen in ``fit``
-    use ``transduction_`` rather than ``predict``.
+    use ``transduction_`` rather than ``predict``. A student, which predicts by default with a kernel, may
+    give rows of ``fit`` another class than ``transduction_`` does; the summary counts them.
 
     If all labels are of one class, the other must have a name: True and False, 1 and 0, -1 and 1 name
     each other, a pandas categorical names both, and ``pos_label`` names a positive class that was not seen.
@@ -161,6 +168,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "exact_kernel_limit": [Interval(Integral, 0, None, closed="left")],
         "norm": [StrOptions(set(NORMS))],
+        "predictor": [StrOptions(set(PREDICTORS))],
     }
 
     def __init__(
@@ -183,6 +191,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_components: int | None = None,
         exact_kernel_limit: int = EXACT_LIMIT,
         norm: Norm = "l2",
+        predictor: str = "auto",
     ) -> None:
         self.method = method
         self.solver = solver
@@ -201,6 +210,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_components = n_components
         self.exact_kernel_limit = exact_kernel_limit
         self.norm = norm
+        self.predictor = predictor
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
@@ -258,8 +268,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.transduction_ = fit.labels.decode(fit.codes)
         self.result_: Any = fit.results[0]
         self.n_positive_: Any = fit.problem.n_positive
-        sign = -1.0 if fit.labels.positive == 0 else 1.0  # scikit-learn: a positive value means classes_[1]
-        coef, self.intercept_ = (sign * part for part in fit.planes)
+        coef, self.intercept_ = (self._sign * part for part in fit.planes)
         if fit.assignment is not None:
             self.result_ = dict(zip(fit.plane_labels, fit.results, strict=True))
             self.n_positive_ = dict(zip(fit.plane_labels, map(round, fit.totals.tolist()), strict=True))
@@ -271,14 +280,23 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self.dual_coef_ = coef
 
+    @property
+    def _sign(self) -> float:
+        """Of the planes: scikit-learn wants a positive value to mean ``classes_[1]``."""
+        return -1.0 if self.fit_.labels.positive == 0 else 1.0
+
     def _values(self, X: FloatArray) -> FloatArray:
-        """The score of each row for each plane; it follows a change of the attributes."""
+        """The score of each row for each plane; without a student it follows a change of the attributes."""
+        if self.fit_.has_student:
+            coef, intercept = (self._sign * part for part in self.fit_.predictor)
+            return score_rows(X, Planes(coef, intercept), self.scaling_, self.kernel_map_)
         planes = Planes(self.coef_ if self.kernel_map_ is None else self.dual_coef_, self.intercept_)
         return score_rows(X, planes, self.scaling_, self.kernel_map_)
 
     def decision_function(self, X: Any) -> FloatArray:
         """``coef_ · x + intercept_`` of each row, or its kernel form; above 0 means ``classes_[1]``.
 
+        Where a student predicts (see ``predictor``) it is the student's score.
         With several classes, one column per class; the highest value is the class that is predicted.
         """
         check_is_fitted(self)
@@ -286,7 +304,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return values if len(self.classes_) > 2 else values[:, 0]
 
     def predict(self, X: Any) -> LabelArray:
-        """The class of each row; of two, one on the hyperplane is positive (``pos_label_``)."""
+        """The class of each row, by the plane or the student; of two, one on the plane is ``pos_label_``."""
         check_is_fitted(self)
         rows = read_rows(self, X, reset=False)
         values = self._values(rows)

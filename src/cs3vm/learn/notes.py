@@ -71,6 +71,18 @@ def kernel_note(result: Result) -> list[Note]:
     return [Note(f"{kernel['text']}: objective, bound and proof are those of the approximated kernel")]
 
 
+def student_note(n_differing: int, n_rows: int) -> list[Note]:
+    """That new rows are classified by a student, and how often it disagrees with its teacher."""
+    about = f"a student classifies new rows: on {n_differing} of the {n_rows} rows of the fit "
+    return [
+        Note(
+            f"{about}predict differs from transduction_; predictor='plane' uses the plane itself",
+            f"{about}cs3vm predict would give another class than the labels file; --predictor plane uses the "
+            "plane itself",
+        )
+    ]
+
+
 def dropped_note(dropped: Sequence[str], n_features: int) -> Note:
     """Which features the 1-norm leaves out."""
     if len(dropped) == 0:

@@ -36,6 +36,7 @@ class Parameters:
     n_components: int | None
     exact_kernel_limit: int
     norm: Norm
+    predictor: str
 
     @classmethod
     def of(cls, estimator: BaseEstimator) -> Parameters:
