@@ -15,7 +15,9 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cs3vm import CS3VMClassifier, Problem, solve, verify
-from cs3vm.learn.kernel_map import TOLERANCE, Kernel, fit_kernel_map, make_kernel
+from cs3vm.learn.kernel import Kernel, make_kernel
+from cs3vm.learn.kernel_map import fit_kernel_map
+from cs3vm.learn.landmarks import TOLERANCE
 from cs3vm.solvers import SOLVERS
 from tests.oracle import brute_force
 
@@ -118,7 +120,7 @@ def test_fewer_landmarks_are_another_kernel_and_it_says_so():
 def test_blocks_do_not_change_the_features(monkeypatch):
     X, every = rows(n=100), np.arange(100)
     expected = fit_kernel_map(Kernel("laplacian", 0.3), X, every, exact_limit=0, n_components=20)
-    monkeypatch.setattr("cs3vm.learn.kernel_map.BLOCK", 150)
+    monkeypatch.setattr("cs3vm.learn.kernel.BLOCK", 150)
     made, features = fit_kernel_map(Kernel("laplacian", 0.3), X, every, exact_limit=0, n_components=20)
     np.testing.assert_allclose(features, expected[1], atol=1e-12)
     np.testing.assert_allclose(made.transform(X), features, atol=1e-9)

@@ -20,7 +20,8 @@ from ..model.norms import NORMS, Norm
 from .class_totals import KnownTotals
 from .fit import Fit, Planes, score_rows
 from .fitting import make_fit
-from .kernel_map import EXACT_LIMIT, KernelFunction
+from .kernel import KernelFunction
+from .kernel_map import EXACT_LIMIT
 from .labels import read_labels
 from .parameters import Parameters
 from .rows import read_rows, read_weights

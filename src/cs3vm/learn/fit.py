@@ -23,7 +23,15 @@ from .baselines import solve_baselines
 from .certificate import Certificate, certificate, certificate_of_classes, verdict
 from .kernel_map import KernelMap
 from .labels import Labels
-from .notes import class_warnings, dropped_note, kernel_note, one_class_note, student_note, warnings_about
+from .notes import (
+    class_warnings,
+    cut_note,
+    dropped_note,
+    kernel_note,
+    one_class_note,
+    student_note,
+    warnings_about,
+)
 from .parameters import Parameters
 from .planes import plane_scores
 from .scaling import RankScaling, Scaling
@@ -256,9 +264,10 @@ class Fit:
     @property
     def warnings(self) -> list[Note]:
         """What is worth a warning: the answer says less than it seems to."""
+        cut = [] if self.kernel_map is None else cut_note(self.kernel_map, self.parameters.time_limit)
         if self.is_several:
-            return class_warnings(self.classes, self.results, self.method)
-        return warnings_about(self.results[0], self.method)
+            return [*cut, *class_warnings(self.classes, self.results, self.method)]
+        return [*cut, *warnings_about(self.results[0], self.method)]
 
     def notes(self, names: Sequence[str] | None = None) -> list[Note]:
         """All that a reader should know before trusting the answer; ``names`` are those of the features."""

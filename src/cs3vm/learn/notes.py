@@ -10,6 +10,7 @@ from .._typing import LabelArray
 from ..exceptions import Note
 from ..model.result import Result
 from .baselines import BASELINES
+from .kernel_map import KernelMap
 
 #: So many features that the 1-norm leaves out are named.
 MAX_DROPPED = 10
@@ -69,6 +70,15 @@ def kernel_note(result: Result) -> list[Note]:
     if kernel is None or kernel["exact"]:
         return []
     return [Note(f"{kernel['text']}: objective, bound and proof are those of the approximated kernel")]
+
+
+def cut_note(kernel_map: KernelMap, time_limit: float) -> list[Note]:
+    """That the time limit does not allow for the usual map of the kernel, where it does not."""
+    if not kernel_map.cut:
+        return []
+    start = f"the kernel is approximated by {kernel_map.rank} landmarks only: {kernel_map.cut}, and the "
+    end = f"is {time_limit:g} s: raise it for a better answer"
+    return [Note(f"{start}time_limit {end}", f"{start}--time-limit {end}")]
 
 
 def student_note(n_differing: int, n_rows: int) -> list[Note]:

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from ..exceptions import InvalidProblemError
 from ..model.norms import Norm
-from .kernel_map import KernelFunction
+from .kernel import KernelFunction
 
 
 @dataclass(frozen=True, eq=False)

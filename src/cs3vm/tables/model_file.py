@@ -13,7 +13,7 @@ import numpy as np
 from .._typing import FloatArray, LabelArray
 from ..exceptions import ModelFileError
 from ..learn.fit import Planes
-from ..learn.kernel_map import Kernel
+from ..learn.kernel import Kernel
 from ..learn.scaling import RankScaling, Scaling
 from .encoding import Column, Encoding
 from .files import write_atomically
