@@ -52,7 +52,8 @@ def test_totals_are_met_and_labels_kept(method, kernel):
     wanted = {0: 30, 1: 1, 2: 20}  # not at all as the clouds are
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CS3VMWarning)
-        clf = CS3VMClassifier(method, kernel=kernel, time_limit=3).fit(X, y, n_positive=wanted)
+        clf = CS3VMClassifier(method, kernel=kernel, time_limit=3, predictor="plane")
+        clf.fit(X, y, n_positive=wanted)
     unlabelled = np.isnan(y)
     assert counts_of(clf.transduction_[unlabelled]) == wanted
     assert clf.transduction_[~unlabelled].tolist() == y[~unlabelled].tolist()

@@ -17,7 +17,7 @@ from . import options as opt
 from .common import CtrlC, check_packages, command_line, tell
 from .outputs import Outputs, write_answer, write_report
 from .settings import Settings
-from .words import kernel_fields, printed, summary_fields
+from .words import kernel_fields, predictor_fields, printed, summary_fields
 
 if TYPE_CHECKING:
     from ..learn.classifier import CS3VMClassifier
@@ -66,6 +66,7 @@ def fit(
     coef0: opt.Coef0 = 0.0,
     components: opt.Components = None,
     norm: opt.NormOfWeights = opt.Norms.L2,
+    predictor: opt.Predictor = opt.Predictors.AUTO,
     seed: opt.Seed = 0,
     out_dir: opt.OutDir = None,
     out_prefix: opt.OutPrefix = None,
@@ -98,6 +99,7 @@ def fit(
         coef0,
         components,
         norm.value,
+        predictor.value,
     )
     settings.check()
     outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)
@@ -183,6 +185,7 @@ def _summary(answer: Answer, data: Data, outputs: Outputs, label: str) -> dict[s
         **summary_fields(fit, data),
         "kernel": kernel_fields(fit),
         "norm": fit.parameters.norm,
+        "predictor": predictor_fields(fit),
         "features": names,
         "dropped": fit.dropped_names(names).tolist() if fit.kernel_map is None else [],
         "notes": [*data.notes, *answer.notes, *answer.warnings],

@@ -42,6 +42,14 @@ class Kernels(StrEnum):
     POLY = "poly"
 
 
+class Predictors(StrEnum):
+    """What classifies new rows, by its names on the command line."""
+
+    AUTO = "auto"
+    PLANE = "plane"
+    STUDENT = "student"
+
+
 class Impute(StrEnum):
     """The ways to fill in missing values."""
 
@@ -232,6 +240,14 @@ NormOfWeights = Annotated[
     typer.Option(
         "--norm",
         help="What the weights cost: l2 their squares, l1 their sizes (drops features), max the largest.",
+        rich_help_panel=SEARCH,
+    ),
+]
+Predictor = Annotated[
+    Predictors,
+    typer.Option(
+        "--predictor",
+        help="What classifies new rows: the plane, or a student that learns from all labels; see the docs.",
         rich_help_panel=SEARCH,
     ),
 ]

@@ -56,7 +56,7 @@ def write_answer(
     columns = {
         "given": data.y,
         "predicted": fit.labels.decode(fit.codes),
-        **score_columns(model, model.scores(data.X)),
+        **score_columns(model, model.plane_scores(data.X)),
     }
     columns["undecided"] = fit.undecided.astype(int)
     if not fit.is_several:

@@ -30,6 +30,7 @@ class Settings:
     coef0: float = 0.0
     n_components: int | None = None
     norm: Norm = "l2"
+    predictor: str = "auto"
 
     def check(self) -> None:
         """Refuse unknown names before anything is read."""
@@ -60,4 +61,5 @@ class Settings:
             coef0=self.coef0,
             n_components=self.n_components,
             norm=self.norm,
+            predictor=self.predictor,
         )

@@ -32,7 +32,8 @@ def printed(fit: Fit, data: Data, label: str) -> Iterator[str]:
     if fit.kernel_map is not None:
         said = [note.for_command_line() for note in fit.kernel_notes] or [str(fit.kernel_map)]
         yield f"The {said[0]}."
-    for note in (*undecided_note(fit.undecided), *fit.norm_notes(data.encoding.feature_names)):
+    names = data.encoding.feature_names
+    for note in (*undecided_note(fit.undecided), *fit.student_notes, *fit.norm_notes(names)):
         words = note.for_command_line()
         yield f"{words[0].upper()}{words[1:]}."
 
@@ -87,6 +88,11 @@ def kernel_fields(fit: Fit) -> dict[str, Any]:
     if fit.kernel_map is None:
         return {"kernel": "linear", "exact": True}
     return fit.kernel_map.describe()
+
+
+def predictor_fields(fit: Fit) -> dict[str, Any]:
+    """What the machine-readable summary says about the rule for new rows."""
+    return {"kind": "student" if fit.has_student else "plane", "differs": fit.n_differing}
 
 
 def _proof_fields(result: Result) -> dict[str, Any]:

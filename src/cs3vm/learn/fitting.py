@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray, LabelArray, RowArray
 from ..exceptions import CS3VMError, InvalidProblemError, Note
 from ..methods import get_method
+from ..methods.clock import Clock
 from ..methods.front_door import solve
 from ..model.problem import Problem
 from ..model.profiles import automatic_margin, profiles
@@ -17,7 +18,8 @@ from ..model.result import Result
 from .baselines import BASELINES
 from .class_totals import KnownTotals, whole_totals
 from .fit import Fit
-from .kernel_map import KernelMap, fit_kernel_map, make_kernel
+from .kernel import make_kernel
+from .kernel_map import KernelMap, fit_kernel_map
 from .labels import Labels, one_class_error
 from .parameters import Parameters
 from .planes import solve_planes
@@ -50,6 +52,7 @@ def make_fit(
     features
         The names of the columns of X, if they have any.
     """
+    clock = Clock(parameters.time_limit)
     counts, is_labelled = weight > 0, labels.codes >= 0
     labelled, unlabelled = np.flatnonzero(is_labelled & counts), np.flatnonzero(~is_labelled & counts)
     _check_labelled(labels, labelled, unlabelled)
@@ -73,7 +76,7 @@ def make_fit(
         norm=parameters.norm,
     )
     how = partial(_solve_plane, parameters, kernel_map)
-    results = solve_planes(problem, targets, totals, how, parameters.time_limit)
+    results = solve_planes(problem, targets, totals, how, max(0.0, clock.left))
     left_out = X[~is_labelled & ~counts]
     return Fit(labels, weight, results, scaling, kernel_map, parameters, features, left_out, alike)
 
@@ -163,6 +166,7 @@ def _features(
         n_components=parameters.n_components,
         exact_limit=parameters.exact_kernel_limit,
         random_state=parameters.seed,
+        seconds=parameters.time_limit,
     )
     if kernel_map.rank == 0:
         raise InvalidProblemError(

@@ -10,6 +10,7 @@ from .._typing import BoolArray, LabelArray
 from ..exceptions import Note
 from ..model.result import Result
 from .baselines import BASELINES
+from .kernel_map import KernelMap
 
 #: So many features that the 1-norm leaves out are named.
 MAX_DROPPED = 10
@@ -80,6 +81,27 @@ def kernel_note(result: Result) -> list[Note]:
     if kernel is None or kernel["exact"]:
         return []
     return [Note(f"{kernel['text']}: objective, bound and proof are those of the approximated kernel")]
+
+
+def cut_note(kernel_map: KernelMap, time_limit: float) -> list[Note]:
+    """That the time limit does not allow for the usual map of the kernel, where it does not."""
+    if not kernel_map.cut:
+        return []
+    start = f"the kernel is approximated by {kernel_map.rank} landmarks only: {kernel_map.cut}, and the "
+    end = f"is {time_limit:g} s: raise it for a better answer"
+    return [Note(f"{start}time_limit {end}", f"{start}--time-limit {end}")]
+
+
+def student_note(n_differing: int, n_rows: int) -> list[Note]:
+    """That new rows are classified by a student, and how often it disagrees with its teacher."""
+    about = f"a student classifies new rows: on {n_differing} of the {n_rows} rows of the fit "
+    return [
+        Note(
+            f"{about}predict differs from transduction_; predictor='plane' uses the plane itself",
+            f"{about}cs3vm predict would give another class than the labels file; --predictor plane uses the "
+            "plane itself",
+        )
+    ]
 
 
 def dropped_note(dropped: Sequence[str], n_features: int) -> Note:

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from ..exceptions import InvalidProblemError
 from ..model.norms import Norm
-from .kernel_map import KernelFunction
+from .kernel import KernelFunction
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,7 @@ class Parameters:
     exact_kernel_limit: int
     norm: Norm
     side_margin: float | str
+    predictor: str
 
     @classmethod
     def of(cls, estimator: BaseEstimator) -> Parameters:
