@@ -221,6 +221,22 @@ NormOfWeights = Annotated[
         rich_help_panel=SEARCH,
     ),
 ]
+NoAccuracy = Annotated[
+    bool,
+    typer.Option("--no-accuracy", help="Do not estimate how many labels are right.", rich_help_panel=SEARCH),
+]
+FoldsOfLabels = Annotated[
+    int,
+    typer.Option(
+        "--folds",
+        min=2,
+        help="Known labels are hidden in so many parts, to see how many come back.",
+        rich_help_panel=SEARCH,
+    ),
+]
+RepeatsOfLabels = Annotated[
+    int, typer.Option("--repeats", min=1, help="So often, in other parts.", rich_help_panel=SEARCH)
+]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random numbers.", rich_help_panel=SEARCH)
 ]
