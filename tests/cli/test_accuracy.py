@@ -89,3 +89,12 @@ def test_ctrl_c_leaves_it_out_and_keeps_the_answer(people, monkeypatch):
     assert result.exit_code == 0, result.output
     assert "cannot be estimated: it was stopped by Ctrl-C" in result.stdout
     assert Path("people.labels.csv").exists()
+
+
+def test_the_safe_method_says_what_it_took(people, monkeypatch):
+    words = (*people, "--no-report", "--json")
+    summary = json.loads(fit(*words, method=("--method", "safe", "--time-limit", "1")).stdout)
+    assert summary["accuracy"]["estimates"][0]["rule"] in ("auto", "top_tau", "recommended")
+    took = summary["accuracy"]["instead_of"]
+    assert took in (None, "auto")
+    assert (took is None) == (not any("--method safe took" in note for note in summary["notes"]))

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ..methods import METHODS
+from ..methods import METHODS, SAFE
 from ..solvers import SOLVERS
 
 #: Seconds of search on the command line: with 20,000 rows the whole command then takes under ten.
@@ -154,7 +154,9 @@ ImputeBy = Annotated[
 Method = Annotated[
     str,
     typer.Option(
-        help=f"One of {', '.join(METHODS)}.", autocompletion=lambda: list(METHODS), rich_help_panel=SEARCH
+        help=f"One of {', '.join(METHODS)}, or {SAFE}: auto, unless hidden labels speak for another rule.",
+        autocompletion=lambda: [*METHODS, SAFE],
+        rich_help_panel=SEARCH,
     ),
 ]
 Solver = Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +63,7 @@ class Accuracy:
     n_folds: int = 0
     n_repeats: int = 0
     why_not: str = ""
+    instead_of: str = ""  #: the rule that ``method="safe"`` would have taken, had this one not been better
 
     def __bool__(self) -> bool:
         return bool(self.estimates)
@@ -116,6 +117,8 @@ class Accuracy:
     def notes(self) -> list[Note]:
         """What to say about the other rules: that one of them seems better, and how to get it."""
         other = self.better
+        if self.instead_of and self:
+            return [self._choice()]
         if other is None:
             return []
         start = (
@@ -124,6 +127,25 @@ class Accuracy:
         )
         how = RULES[other.rule].how
         return [Note(f"{start}try {how}", f"{start}try {how.for_command_line()}")]
+
+    def _choice(self) -> Note:
+        usual = next(one for one in self.estimates if one.rule == self.instead_of)
+        said = (
+            f"took {self.own.title} instead of {usual.title}, which seems to be right less often, by "
+            f"{-100 * usual.gain:.0f} points (± {100 * usual.error:.0f}, the standard error)"
+        )
+        return Note(f"method='safe' {said}", f"--method safe {said}")
+
+    def seen_from(self, rule: str) -> Accuracy:
+        """The same with another rule as the answer."""
+        own = next(one for one in self.estimates if one.rule == rule)
+        first = replace(own, gain=0.0, error=0.0)
+        rest = [
+            replace(one, gain=one.gain - own.gain, error=own.error if one is self.own else one.error)
+            for one in self.estimates
+            if one is not own
+        ]
+        return replace(self, estimates=(first, *rest), instead_of=self.own.rule)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, without NaN, for files."""
@@ -135,7 +157,13 @@ class Accuracy:
         ]
         kept = {name: getattr(self, name) for name in ("level", "n_folds", "n_repeats")}
         auc = None if self.ranking is None else {"auc": self.ranking[0], "error": self.ranking[1]}
-        return {"estimates": rules, **kept, "ranking": auc, "assumption": ASSUMPTION}
+        return {
+            "estimates": rules,
+            **kept,
+            "ranking": auc,
+            "instead_of": self.instead_of or None,
+            "assumption": ASSUMPTION,
+        }
 
 
 def per_cent(share: float) -> str:

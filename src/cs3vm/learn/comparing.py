@@ -141,7 +141,8 @@ def _asked(fit: Fit, own: Question, kept: RowArray, searches: int, others: bool)
         yield Asked(fit.method, title_of(fit.method), own, quick, _excess(fit))
     if fit.method != "top_tau":
         yield Asked("top_tau", title_of("top_tau"), own, partial(solve, method="top_tau"))
-    if others and not callable(fit.parameters.kernel) and fit.parameters.kernel != "precomputed":
+    has_features = not callable(fit.parameters.kernel) and fit.parameters.kernel != "precomputed"
+    if others and has_features and fit.problem.norm == "l2":
         for rule in (LINEAR, RECOMMENDED):
             linear_already = rule is LINEAR and fit.kernel_map is None
             if rule.differs(fit.parameters) and not linear_already:
@@ -174,7 +175,7 @@ def _other_question(fit: Fit, own: Question, kept: RowArray, rule: Rule) -> Ques
     unlabelled = np.flatnonzero(fit.unlabelled)
     unlabelled = unlabelled[draw_unlabelled(len(unlabelled), MOST_UNLABELLED, fit.parameters.seed)]
     rows = np.sort(np.append(labelled, unlabelled))
-    parameters = replace(fit.parameters, n_components=LANDMARKS, norm="l2", **rule.changes)
+    parameters = replace(fit.parameters, n_components=LANDMARKS, **rule.changes)
     labels = fit.labels._replace(codes=fit.labels.codes[rows])
     posed = pose(parameters, fit.rows[rows], labels, fit.weight[rows], _totals(fit, own))
     dearer = own.first.C / fit.problem.C[kept]  # where only a sample of the labelled rows is used
