@@ -43,7 +43,7 @@ def animals(tmp_path, monkeypatch):
     return frame
 
 
-def fit(*words, quick=("--method", "top_tau", "--no-report")):
+def fit(*words, quick=("--method", "top_tau", "--no-report", "--no-accuracy")):
     return run("fit", "animals.csv", "--label", "kind", "--id", "animal", *quick, *words)
 
 

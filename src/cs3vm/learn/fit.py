@@ -19,6 +19,7 @@ from ..exceptions import Note
 from ..model.norms import unused
 from ..model.problem import Problem
 from ..model.result import Result
+from .accuracy import Accuracy
 from .baselines import solve_baselines
 from .certificate import Certificate, certificate, certificate_of_classes, verdict
 from .kernel_map import KernelMap
@@ -70,8 +71,8 @@ class Fit:
         What the classifier was told.
     features
         The names of the features, if they have any.
-    rows_left_out
-        The unlabelled rows of weight 0, which no problem has, in the units of the user.
+    rows
+        All rows, in the units of the user.
     profiles
         A number for each unlabelled row that counts, the same for equal rows.
     """
@@ -83,7 +84,7 @@ class Fit:
     kernel_map: KernelMap | None
     parameters: Parameters
     features: LabelArray | None
-    rows_left_out: FloatArray
+    rows: FloatArray
     profiles: IntArray
 
     def __repr__(self) -> str:
@@ -115,7 +116,17 @@ class Fit:
     @property
     def n_features(self) -> int:
         """How many features the rows have, before any kernel."""
-        return int(self.rows_left_out.shape[1])
+        return int(self.rows.shape[1])
+
+    @property
+    def rows_left_out(self) -> FloatArray:
+        """The unlabelled rows of weight 0, which no problem has, in the units of the user."""
+        return np.asarray(self.rows[(self.labels.codes < 0) & (self.weight == 0)])
+
+    @property
+    def seconds(self) -> float:
+        """How long the search for all planes took."""
+        return sum(result.seconds for result in self.results)
 
     @property
     def method(self) -> str:
@@ -272,6 +283,11 @@ class Fit:
     def baselines(self) -> dict[str, tuple[Result, ...]]:
         """The plain SVM and, of two classes, the top-τ rule on the same problems; solved once."""
         return solve_baselines(self.results, self.method)
+
+    @cached_property
+    def estimated(self) -> dict[tuple[object, ...], Accuracy]:
+        """How many labels are right, as far as anybody has asked; see :mod:`cs3vm.learn.comparing`."""
+        return {}
 
     @cached_property
     def svm_codes(self) -> IntArray:

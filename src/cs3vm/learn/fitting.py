@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,11 +54,41 @@ def make_fit(
         The names of the columns of X, if they have any.
     """
     clock = Clock(parameters.time_limit)
+    if labels.is_several:
+        _check_proof(parameters)
+    posed = pose(parameters, X, labels, weight, known)
+    how = partial(_solve_plane, parameters, posed.kernel_map)
+    results = solve_planes(posed.problem, posed.targets, posed.totals, how, max(0.0, clock.left))
+    return Fit(
+        labels, weight, results, posed.scaling, posed.kernel_map, parameters, features, X, posed.profiles
+    )
+
+
+# -- before the search -------------------------------------------------------------------------------
+class Posed(NamedTuple):
+    """What is to be solved, before anything is: the rows as the planes see them, targets and totals."""
+
+    problem: Problem  #: of the first plane
+    targets: list[FloatArray]  #: for each plane the signs of the labelled rows
+    totals: list[float]  #: for each plane the known total of its class
+    scaling: Scaling | RankScaling
+    kernel_map: KernelMap | None
+    profiles: IntArray  #: of the unlabelled rows: the same number for equal rows
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problem of each plane."""
+        planes = zip(self.targets, self.totals, strict=True)
+        return tuple(replace(self.problem, y=target, n_positive=total) for target, total in planes)
+
+
+def pose(
+    parameters: Parameters, X: FloatArray, labels: Labels, weight: FloatArray, known: KnownTotals
+) -> Posed:
+    """Scale and map the rows, and state the problems; for the parameters see :func:`make_fit`."""
     counts, is_labelled = weight > 0, labels.codes >= 0
     labelled, unlabelled = np.flatnonzero(is_labelled & counts), np.flatnonzero(~is_labelled & counts)
     _check_labelled(labels, labelled, unlabelled)
-    if labels.is_several:
-        _check_proof(parameters)
     totals = _totals(labels, known, weight[unlabelled])
     scaling = _learn_scaling(parameters, X, weight)
     _check_norm(parameters)
@@ -75,13 +106,9 @@ def make_fit(
         side_margin=_margin(parameters, labels, alike),
         norm=parameters.norm,
     )
-    how = partial(_solve_plane, parameters, kernel_map)
-    results = solve_planes(problem, targets, totals, how, max(0.0, clock.left))
-    left_out = X[~is_labelled & ~counts]
-    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, left_out, alike)
+    return Posed(problem, targets, totals, scaling, kernel_map, alike)
 
 
-# -- before the search -------------------------------------------------------------------------------
 def _check_labelled(labels: Labels, labelled: RowArray, unlabelled: RowArray) -> None:
     """Refuse to learn from weights alone, or to separate one class from nothing."""
     if len(labelled) == 0:
