@@ -21,13 +21,14 @@ from ..model.problem import Problem
 from ..model.result import Result
 from .accuracy import Accuracy
 from .baselines import solve_baselines
-from .certificate import Certificate, certificate, certificate_of_classes, verdict
+from .certificate import Certificate, certificate, certificate_of_classes, proof_line
 from .kernel_map import KernelMap
 from .labels import Labels
 from .notes import class_warnings, dropped_note, kernel_note, one_class_note, warnings_about
 from .parameters import Parameters
 from .planes import plane_scores
 from .scaling import RankScaling, Scaling
+from .verdict import Judgement, judge
 
 if TYPE_CHECKING:
     from .assignment import Assignment
@@ -258,9 +259,14 @@ class Fit:
         return certificate(self.results[0], self.method)
 
     @property
-    def verdict(self) -> Note:
+    def proof_line(self) -> Note:
         """What is proven, in one line."""
-        return verdict(self.results, self.method)
+        return proof_line(self.results, self.method)
+
+    @property
+    def verdict(self) -> Judgement:
+        """Whether the answer says anything; what hidden labels say belongs to it once somebody has looked."""
+        return judge(self.results, self.method, next(reversed(self.estimated.values()), None))
 
 
 def score_rows(
