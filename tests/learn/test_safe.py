@@ -88,7 +88,7 @@ def test_fully_labelled_rows_are_an_svm():
 
 def test_options_of_the_default_do_not_trouble_another_rule(monkeypatch):
     bring_back(monkeypatch, auto=0.5, top_tau=0.9, recommended=0.6)
-    clf = fit_safe(options={"node_limit": 5, "side_margin": 1e-6})
+    clf = fit_safe(options={"node_limit": 5}, side_margin=1e-6)
     assert clf.fit_.method == "top_tau"
     assert clf.fit_.problem.side_margin == 1e-6
 

@@ -6,7 +6,7 @@ import pytest
 from cs3vm import CS3VMClassifier, Problem, solve
 from cs3vm.exceptions import CS3VMWarning
 from cs3vm.learn.accuracy import Accuracy, Estimate
-from cs3vm.learn.verdict import is_nearly_trivial, judge, of_trivial
+from cs3vm.learn.verdict import is_nearly_trivial, judge
 
 
 def contradictory(lean=0.0):
@@ -27,7 +27,7 @@ def test_a_plane_hardly_better_than_none_is_nearly_trivial(lean, nearly):
     X, y = contradictory(lean)
     result = solve(Problem(X, y, [[-2.0], [2.0]], 1), "direct", time_limit=1)
     assert is_nearly_trivial(result) == nearly
-    assert (of_trivial(result) >= 0.95) == nearly
+    assert (result.of_trivial >= 0.95) == nearly
     assert (judge([result], "direct", None).kind == "nearly trivial") == nearly
 
 

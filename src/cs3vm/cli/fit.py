@@ -17,7 +17,7 @@ from . import options as opt
 from .common import CtrlC, check_packages, command_line, tell
 from .outputs import Outputs, write_answer, write_report
 from .settings import Settings
-from .words import kernel_fields, printed, summary_fields
+from .words import kernel_fields, predictor_fields, printed, summary_fields
 
 if TYPE_CHECKING:
     from ..learn.accuracy import Accuracy
@@ -60,13 +60,14 @@ def fit(
     standardize: opt.Scaling = opt.Standardize.ZSCORE,
     C: opt.PriceOfSlack = 1.0,
     count_penalty: opt.CountPenalty = 1.0,
-    side_margin: opt.SideMargin = 0.0,
+    side_margin: opt.SideMargin = "auto",
     kernel: opt.Kernel = opt.Kernels.LINEAR,
     gamma: opt.Gamma = "scale",
     degree: opt.Degree = 3,
     coef0: opt.Coef0 = 0.0,
     components: opt.Components = None,
     norm: opt.NormOfWeights = opt.Norms.L2,
+    predictor: opt.Predictor = opt.Predictors.AUTO,
     seed: opt.Seed = 0,
     no_accuracy: opt.NoAccuracy = False,
     folds: opt.FoldsOfLabels = 5,
@@ -102,6 +103,7 @@ def fit(
         coef0,
         components,
         norm.value,
+        predictor.value,
     )
     settings.check()
     outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)
@@ -212,6 +214,7 @@ def _summary(
         **summary_fields(fit, data),
         "kernel": kernel_fields(fit),
         "norm": fit.parameters.norm,
+        "predictor": predictor_fields(fit),
         "features": names,
         "dropped": fit.dropped_names(names).tolist() if fit.kernel_map is None else [],
         "notes": [*data.notes, *answer.notes, *answer.warnings, *about],

@@ -42,6 +42,14 @@ class Kernels(StrEnum):
     POLY = "poly"
 
 
+class Predictors(StrEnum):
+    """What classifies new rows, by its names on the command line."""
+
+    AUTO = "auto"
+    PLANE = "plane"
+    STUDENT = "student"
+
+
 class Impute(StrEnum):
     """The ways to fill in missing values."""
 
@@ -63,6 +71,16 @@ def _finite(value: float) -> float:
 def _share(value: float | None) -> float | None:
     if value is not None and not 0 <= value <= 1:
         raise typer.BadParameter(f"{value:g} is not between 0 and 1; for a number of rows use --n-positive")
+    return value
+
+
+def _side_margin(value: str) -> str:
+    try:
+        is_margin = value == "auto" or 0 <= float(value) < math.inf
+    except ValueError:
+        is_margin = False
+    if not is_margin:
+        raise typer.BadParameter(f"{value!r} is neither auto nor a number that is at least 0")
     return value
 
 
@@ -190,8 +208,12 @@ CountPenalty = Annotated[
     float, typer.Option(callback=_positive, help="Price of each miscounted row.", rich_help_panel=SEARCH)
 ]
 SideMargin = Annotated[
-    float,
-    typer.Option(min=0, help="Above 0, no row may lie on the plane; see the docs.", rich_help_panel=SEARCH),
+    str,
+    typer.Option(
+        callback=_side_margin,
+        help="How far rows must stay off the plane: auto, or a number; 0 is the paper's convention.",
+        rich_help_panel=SEARCH,
+    ),
 ]
 Kernel = Annotated[
     Kernels,
@@ -238,6 +260,14 @@ FoldsOfLabels = Annotated[
 ]
 RepeatsOfLabels = Annotated[
     int, typer.Option("--repeats", min=1, help="So often, in other parts.", rich_help_panel=SEARCH)
+]
+Predictor = Annotated[
+    Predictors,
+    typer.Option(
+        "--predictor",
+        help="What classifies new rows: the plane, or a student that learns from all labels; see the docs.",
+        rich_help_panel=SEARCH,
+    ),
 ]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random numbers.", rich_help_panel=SEARCH)

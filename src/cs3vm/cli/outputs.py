@@ -57,8 +57,9 @@ def write_answer(
     columns = {
         "given": data.y,
         "predicted": fit.labels.decode(fit.codes),
-        **score_columns(model, model.scores(data.X)),
+        **score_columns(model, model.plane_scores(data.X)),
     }
+    columns["undecided"] = fit.undecided.astype(int)
     if not fit.is_several:
         columns["on_plane"] = _on_plane(fit)
     write_csv({**identifiers(data.table, id_, columns), **columns}, outputs.labels)

@@ -22,7 +22,7 @@ class Settings:
     standardize: str
     C: float
     count_penalty: float
-    side_margin: float
+    side_margin: str
     seed: int
     kernel: str = "linear"
     gamma: str = "scale"
@@ -30,6 +30,7 @@ class Settings:
     coef0: float = 0.0
     n_components: int | None = None
     norm: Norm = "l2"
+    predictor: str = "auto"
 
     def check(self) -> None:
         """Refuse unknown names before anything is read."""
@@ -53,11 +54,13 @@ class Settings:
             standardize=None if self.standardize == "none" else self.standardize,
             pos_label=positive,
             random_state=self.seed,
-            options={"side_margin": self.side_margin, "callback": callback},
+            side_margin="auto" if self.side_margin == "auto" else float(self.side_margin),
+            options={"callback": callback},
             kernel=self.kernel,
             gamma=self.gamma if self.gamma in ("scale", "auto") else float(self.gamma),
             degree=self.degree,
             coef0=self.coef0,
             n_components=self.n_components,
             norm=self.norm,
+            predictor=self.predictor,
         )

@@ -23,11 +23,13 @@ from .class_totals import KnownTotals
 from .comparing import FOLDS, REPEATS, estimate_accuracy
 from .fit import Fit, Planes, score_rows
 from .fitting import make_fit
-from .kernel_map import EXACT_LIMIT, KernelFunction
+from .kernel import KernelFunction
+from .kernel_map import EXACT_LIMIT
 from .labels import read_labels
 from .parameters import Parameters
 from .rows import read_rows, read_weights
 from .safe import make_safe_fit
+from .student import PREDICTORS
 from .summary import Summary, summarize
 from .unlabelled import as_vector, find_unlabeled
 
@@ -66,8 +68,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     random_state
         Seed of the methods that draw random numbers.
     options
-        Further options of the method or the solver, such as ``{"gap": 1e-3}``, and ``side_margin``
-        of :class:`cs3vm.Problem`, which forbids unlabelled rows on the hyperplane.
+        Further options of the method or the solver, such as ``{"gap": 1e-3}``.
     kernel
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"precomputed"`` (``X`` is the kernel matrix:
         square in ``fit``, with one column per fitted row in ``predict``) or a function ``k(A, B)`` that
@@ -89,6 +90,15 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     norm
         What is paid for the weights w: ``"l2"`` is ½‖w‖², ``"l1"`` is ‖w‖₁, which leaves features out, and
         ``"max"`` is ‖w‖_∞; the latter two for the linear kernel only.
+    side_margin
+        How far unlabelled rows must stay off the hyperplane, in units of the labelled margin. ``"auto"`` is
+        min(10⁻³, 1/number of distinct unlabelled rows), which costs next to nothing. 0 is the paper's
+        convention: rows on the hyperplane may be counted on either side, so their labels are arbitrary.
+    predictor
+        What classifies new rows: ``"plane"``, the one that was found, or ``"student"``, an SVM with the same
+        kernel and C that learns from the given labels and from those in ``transduction_``; see
+        :mod:`cs3vm.learn.student`. ``"auto"`` is the student with a kernel (except for the method "svm") and
+        the plane without one.
 
     Attributes
     ----------
@@ -110,8 +120,12 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     dual_coef_
         Coefficients of the kernel at the landmarks of ``kernel_map_``, (1, rank); not for the linear kernel.
     transduction_
-        A class label for every row: given labels are kept, unlabelled rows are classified by the model,
-        which decides the side of rows on the hyperplane so that the total is met.
+        A class label for every row: given labels are kept, unlabelled rows are classified by the model.
+        Where equal rows make the total unattainable, some of them are drawn: see ``undecided_``.
+    undecided_
+        For every row whether equal rows, or rows with the same score, have another label: which of them is
+        drawn by the seed, so that the totals are met. At most one such group per total, unless
+        ``side_margin`` is 0.
     result_
         The :class:`cs3vm.Result` in scaled units, with a kernel in mapped features: objective, bound, gap,
         sides of the unlabelled rows. With several classes, a dict from class to the result of its problem,
@@ -131,9 +145,11 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Sparse input is accepted and converted to dense arrays. A row on the hyperplane is predicted to be
-    positive; optimal hyperplanes almost always touch some unlabelled rows, so for rows seen in ``fit``
-    use ``transduction_`` rather than ``predict``.
+    Sparse input is accepted and converted to dense arrays. For rows seen in ``fit``, the plane predicts
+    ``transduction_``, but for given labels that it contradicts and for ``undecided_`` rows. With
+    ``side_margin=0`` a row on the hyperplane is predicted to be positive, and optimal hyperplanes almost
+    always touch some unlabelled rows: use ``transduction_`` there. A student, which predicts by default with
+    a kernel, may give rows of ``fit`` another class than ``transduction_`` does; the summary counts them.
 
     If all labels are of one class, the other must have a name: True and False, 1 and 0, -1 and 1 name
     each other, a pandas categorical names both, and ``pos_label`` names a positive class that was not seen.
@@ -167,6 +183,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "exact_kernel_limit": [Interval(Integral, 0, None, closed="left")],
         "norm": [StrOptions(set(NORMS))],
+        "side_margin": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "predictor": [StrOptions(set(PREDICTORS))],
     }
 
     def __init__(
@@ -189,6 +207,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_components: int | None = None,
         exact_kernel_limit: int = EXACT_LIMIT,
         norm: Norm = "l2",
+        side_margin: float | str = "auto",
+        predictor: str = "auto",
     ) -> None:
         self.method = method
         self.solver = solver
@@ -207,6 +227,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_components = n_components
         self.exact_kernel_limit = exact_kernel_limit
         self.norm = norm
+        self.side_margin = side_margin
+        self.predictor = predictor
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
@@ -262,11 +284,10 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop(name, None)  # of an earlier fit of another kind
         self.fit_, self.classes_ = fit, fit.classes
         self.scaling_, self.kernel_map_ = fit.scaling, fit.kernel_map
-        self.transduction_ = fit.labels.decode(fit.codes)
+        self.transduction_, self.undecided_ = fit.labels.decode(fit.codes), fit.undecided
         self.result_: Any = fit.results[0]
         self.n_positive_: Any = fit.problem.n_positive
-        sign = -1.0 if fit.labels.positive == 0 else 1.0  # scikit-learn: a positive value means classes_[1]
-        coef, self.intercept_ = (sign * part for part in fit.planes)
+        coef, self.intercept_ = (self._sign * part for part in fit.planes)
         if fit.assignment is not None:
             self.result_ = dict(zip(fit.plane_labels, fit.results, strict=True))
             self.n_positive_ = dict(zip(fit.plane_labels, map(round, fit.totals.tolist()), strict=True))
@@ -278,14 +299,23 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self.dual_coef_ = coef
 
+    @property
+    def _sign(self) -> float:
+        """Of the planes: scikit-learn wants a positive value to mean ``classes_[1]``."""
+        return -1.0 if self.fit_.labels.positive == 0 else 1.0
+
     def _values(self, X: FloatArray) -> FloatArray:
-        """The score of each row for each plane; it follows a change of the attributes."""
+        """The score of each row for each plane; without a student it follows a change of the attributes."""
+        if self.fit_.has_student:
+            coef, intercept = (self._sign * part for part in self.fit_.predictor)
+            return score_rows(X, Planes(coef, intercept), self.scaling_, self.kernel_map_)
         planes = Planes(self.coef_ if self.kernel_map_ is None else self.dual_coef_, self.intercept_)
         return score_rows(X, planes, self.scaling_, self.kernel_map_)
 
     def decision_function(self, X: Any) -> FloatArray:
         """``coef_ · x + intercept_`` of each row, or its kernel form; above 0 means ``classes_[1]``.
 
+        Where a student predicts (see ``predictor``) it is the student's score.
         With several classes, one column per class; the highest value is the class that is predicted.
         """
         check_is_fitted(self)
@@ -293,7 +323,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return values if len(self.classes_) > 2 else values[:, 0]
 
     def predict(self, X: Any) -> LabelArray:
-        """The class of each row; of two, one on the hyperplane is positive (``pos_label_``)."""
+        """The class of each row, by the plane or the student; of two, one on the plane is ``pos_label_``."""
         check_is_fitted(self)
         rows = read_rows(self, X, reset=False)
         values = self._values(rows)

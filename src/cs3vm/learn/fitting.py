@@ -8,15 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import FloatArray, LabelArray, RowArray
+from .._typing import FloatArray, IntArray, LabelArray, RowArray
 from ..exceptions import CS3VMError, InvalidProblemError, Note
 from ..methods import get_method
+from ..methods.clock import Clock
 from ..methods.front_door import solve
 from ..model.problem import Problem
+from ..model.profiles import automatic_margin, profiles
 from ..model.result import Result
+from .baselines import BASELINES
 from .class_totals import KnownTotals, whole_totals
 from .fit import Fit
-from .kernel_map import KernelMap, fit_kernel_map, make_kernel
+from .kernel import make_kernel
+from .kernel_map import KernelMap, fit_kernel_map
 from .labels import Labels, one_class_error
 from .parameters import Parameters
 from .planes import solve_planes
@@ -49,12 +53,14 @@ def make_fit(
     features
         The names of the columns of X, if they have any.
     """
+    clock = Clock(parameters.time_limit)
     if labels.is_several:
         _check_proof(parameters)
     posed = pose(parameters, X, labels, weight, known)
     how = partial(_solve_plane, parameters, posed.kernel_map)
-    results = solve_planes(posed.problem, posed.targets, posed.totals, how, parameters.time_limit)
-    return Fit(labels, weight, results, posed.scaling, posed.kernel_map, parameters, features, X)
+    results = solve_planes(posed.problem, posed.targets, posed.totals, how, max(0.0, clock.left))
+    scaling, kernel_map = posed.scaling, posed.kernel_map
+    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, X, posed.alike)
 
 
 # -- before the search -------------------------------------------------------------------------------
@@ -66,6 +72,7 @@ class Posed(NamedTuple):
     totals: list[float]  #: for each plane the known total of its class
     scaling: Scaling | RankScaling
     kernel_map: KernelMap | None
+    alike: IntArray  #: a number for each unlabelled row, the same for equal rows
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -86,6 +93,7 @@ def pose(
     _check_norm(parameters)
     rows, others, kernel_map = _features(parameters, scaling.transform(X), labelled, unlabelled, weight)
     targets = labels.targets(labelled)
+    alike = profiles(X[unlabelled])
     problem = Problem(
         rows,
         targets[0],
@@ -94,10 +102,10 @@ def pose(
         weights=weight[unlabelled],
         C=parameters.C * weight[labelled],
         count_penalty=parameters.count_penalty,
-        side_margin=parameters.side_margin,
+        side_margin=_margin(parameters, labels, alike),
         norm=parameters.norm,
     )
-    return Posed(problem, targets, totals, scaling, kernel_map)
+    return Posed(problem, targets, totals, scaling, kernel_map, alike)
 
 
 def _check_labelled(labels: Labels, labelled: RowArray, unlabelled: RowArray) -> None:
@@ -126,6 +134,15 @@ def _totals(labels: Labels, known: KnownTotals, weights: FloatArray) -> list[flo
     if labels.positive is None:
         return list(whole_totals(known.by_class, labels.classes, weights))
     return [known.of_positive(labels.classes.tolist()[labels.positive], weights)]
+
+
+def _margin(parameters: Parameters, labels: Labels, alike: IntArray) -> float:
+    """How far unlabelled rows must stay off the plane."""
+    if labels.is_several and parameters.method in BASELINES:
+        return 0.0  # their planes would be steeper by different amounts, and are compared with each other
+    if isinstance(parameters.side_margin, str):
+        return automatic_margin(int(alike.max(initial=-1)) + 1)
+    return float(parameters.side_margin)
 
 
 def _learn_scaling(parameters: Parameters, X: FloatArray, weight: FloatArray) -> Scaling | RankScaling:
@@ -175,6 +192,7 @@ def _features(
         n_components=parameters.n_components,
         exact_limit=parameters.exact_kernel_limit,
         random_state=parameters.seed,
+        seconds=parameters.time_limit,
     )
     if kernel_map.rank == 0:
         raise InvalidProblemError(

@@ -18,7 +18,7 @@ from .rules import RULES, Rule
 #: What is fitted first, and kept unless something else is better.
 DEFAULT = "auto"
 #: These options are about the problem or the run; all others are the default method's own.
-COMMON_OPTIONS = ("side_margin", "callback")
+COMMON_OPTIONS = ("callback",)
 
 
 def make_safe_fit(

@@ -21,17 +21,9 @@ class Judgement(NamedTuple):
     text: Note
 
 
-def of_trivial(result: Result) -> float:
-    """The objective as a part of that of the best point with w = 0; 0 where there is none to compare with."""
-    trivial = result.problem.trivial
-    if not result.found or trivial is None or trivial.cost <= 0:
-        return 0.0
-    return result.objective / trivial.cost
-
-
 def is_nearly_trivial(result: Result) -> bool:
     """Whether the plane is hardly better than none."""
-    return result.is_trivial or of_trivial(result) >= 1.0 - NEARLY
+    return result.of_trivial >= 1.0 - NEARLY
 
 
 def aims_at_objective(result: Result, method: str) -> bool:
