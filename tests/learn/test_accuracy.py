@@ -119,6 +119,9 @@ def test_a_better_rule_is_seen_by_the_rows_on_which_the_two_differ():
     assert gain(better, worse, about, (0.0, 0.0))[0] == pytest.approx(-ahead)
     nothing, error = gain(worse, worse, about, (0.0, 0.0))
     assert nothing == 0 < error
+    one_row = Seen(np.append(0.0, np.ones(99)), np.zeros(100))
+    ahead, error = gain(one_row, better, about, (0.0, 0.0))
+    assert 0 < ahead < error  # the default is kept
 
 
 def test_ranking_is_the_auc():
@@ -140,7 +143,7 @@ def test_the_rules_stand_side_by_side():
     hidden = clf.fit_.labels.codes < 0
     share = clf.n_positive_ / hidden.sum()
     assert accuracy.estimates[-1].share == pytest.approx(max(share, 1 - share))
-    assert len(str(accuracy).splitlines()) == 6
+    assert len(str(accuracy).splitlines()) == 8
     assert "90 % interval" in accuracy.sentence
     assert "biased by class only" in accuracy.sentence
 

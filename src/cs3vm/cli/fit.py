@@ -209,6 +209,7 @@ def _summary(
         "rows": len(data.table),
         "label": label,
         "method": fit.method,
+        "verdict": fit.verdict.kind,
         "accuracy": None if accuracy is None else accuracy.as_dict(),
         **summary_fields(fit, data),
         "kernel": kernel_fields(fit),

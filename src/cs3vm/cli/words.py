@@ -31,7 +31,7 @@ def printed(fit: Fit, data: Data, label: str, accuracy: Accuracy | None) -> Iter
     if accuracy is not None:
         yield f"{accuracy}\n"
     yield summarize(fit).table
-    yield f"\n{fit.verdict.for_command_line()}"
+    yield f"\n{fit.proof_line.for_command_line()}"
     if fit.kernel_map is not None:
         said = [note.for_command_line() for note in fit.kernel_notes] or [str(fit.kernel_map)]
         yield f"The {said[0]}."

@@ -19,6 +19,7 @@ from ..model.result import Result
 from ..model.status import Status
 from .class_totals import largest_remainder, nearest_total
 from .planes import plane_scores
+from .undecided import meet_total
 
 #: Of a class with no more labelled rows than this, none is left out.
 FEW = 100
@@ -34,6 +35,9 @@ class Question:
     codes: IntArray  #: class of each labelled row
     weight: FloatArray  #: of each labelled row
     positive: int | None  #: the class of the only plane; None if every class has one
+    meets_total: bool = True  #: whether one group of rows that a plane cannot tell apart may be divided
+    seed: int = 0
+    places: RowArray | None = None  #: where the unlabelled rows, and after them the hidden ones, stand
 
     @property
     def first(self) -> Problem:
@@ -41,9 +45,12 @@ class Question:
         return self.problems[0]
 
     def hide(self, hidden: BoolArray) -> Question:
-        """The same with some labelled rows after the unlabelled ones."""
-        problems = tuple(_hide(problem, hidden, self.weight) for problem in self.problems)
-        return replace(self, problems=problems, codes=self.codes[~hidden], weight=self.weight[~hidden])
+        """The same with some labelled rows anywhere among the unlabelled ones: no order tells them apart."""
+        size = self.first.m + int(hidden.sum())
+        order = np.random.default_rng(self.seed).permutation(size)
+        problems = tuple(_hide(problem, hidden, self.weight, order) for problem in self.problems)
+        codes, weight = self.codes[~hidden], self.weight[~hidden]
+        return replace(self, problems=problems, codes=codes, weight=weight, places=np.argsort(order))
 
     def keep(self, labelled: RowArray) -> Question:
         """The same with some of the labelled rows only, each class at the price of all of its rows."""
@@ -81,12 +88,23 @@ class Question:
         return replace(self, problems=problems)
 
     def labels(self, results: Sequence[Result]) -> IntArray:
-        """The class that planes give to each unlabelled row, so that several totals are met."""
+        """The class that planes give to each unlabelled row and then to each hidden one; totals are met."""
+        places = slice(None) if self.places is None else self.places
         if self.positive is None:
             from .assignment import assign  # loads numba
 
-            return assign(plane_scores(results), [round(p.n_positive) for p in self.problems]).labels
-        return np.where(np.asarray(results[0].z) > 0, self.positive, 1 - self.positive).astype(np.int64)
+            return assign(plane_scores(results), [round(p.n_positive) for p in self.problems]).labels[places]
+        (result,) = results
+        above = meet_total(result, self.seed)[0] if self.meets_total else np.asarray(result.z) > 0
+        return np.where(above, self.positive, 1 - self.positive).astype(np.int64)[places]
+
+    def scores(self, results: Sequence[Result]) -> FloatArray:
+        """Their scores, a column per class."""
+        scores = plane_scores(results)[slice(None) if self.places is None else self.places]
+        if self.positive is None:
+            return scores
+        # the other class has the same plane, looked at from behind
+        return np.column_stack([scores, -scores] if self.positive == 0 else [-scores, scores])
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,35 +162,32 @@ def look(question: Question, folds: Sequence[BoolArray], search: Search) -> Seen
         if not all(result.found for result in results):
             raise CS3VMError("no hyperplane was found without some of the labels")
         right[hidden] += asked.labels(results)[m:] == question.codes[hidden]
-        above[hidden] += _shares_below(question, results, hidden)
+        scores = asked.scores(results)
+        above[hidden] += _shares_below(scores[:m], scores[m:], question.codes[hidden], question.first.weights)
         times[hidden] += 1
     return Seen(right / times, above / times)
 
 
-def _hide(problem: Problem, hidden: BoolArray, weight: FloatArray) -> Problem:
+def _hide(problem: Problem, hidden: BoolArray, weight: FloatArray, order: RowArray) -> Problem:
     shown = ~hidden
     return replace(
         problem,
         X=problem.X[shown],
         y=problem.y[shown],
         C=problem.C[shown],
-        U=np.vstack([problem.U, problem.X[hidden]]),
-        weights=np.append(problem.weights, weight[hidden]),
-        side=np.append(problem.side, np.zeros(int(hidden.sum()), dtype=np.int8)),
+        U=np.vstack([problem.U, problem.X[hidden]])[order],
+        weights=np.append(problem.weights, weight[hidden])[order],
+        side=np.append(problem.side, np.zeros(int(hidden.sum()), dtype=np.int8))[order],
         n_positive=problem.n_positive + float(weight[hidden & (problem.y > 0)].sum()),
     )
 
 
-def _shares_below(question: Question, results: Sequence[Result], hidden: BoolArray) -> FloatArray:
+def _shares_below(scores: FloatArray, hidden: FloatArray, own: IntArray, weights: FloatArray) -> FloatArray:
     """The share of unlabelled rows below each hidden one, by the score for its class; ties are half."""
-    scores, m, weights = plane_scores(results), question.first.m, question.first.weights
-    if question.positive is not None:  # the other class has the same plane, looked at from behind
-        scores = np.column_stack([scores, -scores] if question.positive == 0 else [-scores, scores])
-    own, below = question.codes[hidden], np.empty(int(hidden.sum()))
+    below = np.empty(len(own))
     for c in np.unique(own):
-        order = np.argsort(scores[:m, c])
+        order = np.argsort(scores[:, c])
         ranked, cumulated = scores[order, c], np.append(0.0, np.cumsum(weights[order]))
-        mine = scores[m:, c][own == c]
-        sides = [np.searchsorted(ranked, mine, side) for side in ("left", "right")]
+        sides = [np.searchsorted(ranked, hidden[own == c, c], side) for side in ("left", "right")]
         below[own == c] = sum(cumulated[side] for side in sides) / (2.0 * cumulated[-1])
     return below

@@ -21,7 +21,7 @@ from ..model.problem import Problem
 from ..model.result import Result
 from .accuracy import Accuracy
 from .baselines import solve_baselines
-from .certificate import Certificate, certificate, certificate_of_classes, verdict
+from .certificate import Certificate, certificate, certificate_of_classes, proof_line
 from .kernel_map import KernelMap
 from .labels import Labels
 from .notes import (
@@ -39,6 +39,7 @@ from .planes import plane_scores
 from .scaling import RankScaling, Scaling
 from .student import learn_student, student_predicts
 from .undecided import is_split, meet_total, shuffle_within
+from .verdict import Judgement, judge
 
 if TYPE_CHECKING:
     from .assignment import Assignment
@@ -345,9 +346,14 @@ class Fit:
         return certificate(self.results[0], self.method)
 
     @property
-    def verdict(self) -> Note:
+    def proof_line(self) -> Note:
         """What is proven, in one line."""
-        return verdict(self.results, self.method)
+        return proof_line(self.results, self.method)
+
+    @property
+    def verdict(self) -> Judgement:
+        """Whether the answer says anything; what hidden labels say belongs to it once somebody has looked."""
+        return judge(self.results, self.method, next(reversed(self.estimated.values()), None))
 
 
 def score_rows(

@@ -59,9 +59,8 @@ def make_fit(
     posed = pose(parameters, X, labels, weight, known)
     how = partial(_solve_plane, parameters, posed.kernel_map)
     results = solve_planes(posed.problem, posed.targets, posed.totals, how, max(0.0, clock.left))
-    return Fit(
-        labels, weight, results, posed.scaling, posed.kernel_map, parameters, features, X, posed.profiles
-    )
+    scaling, kernel_map = posed.scaling, posed.kernel_map
+    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, X, posed.alike)
 
 
 # -- before the search -------------------------------------------------------------------------------
@@ -73,7 +72,7 @@ class Posed(NamedTuple):
     totals: list[float]  #: for each plane the known total of its class
     scaling: Scaling | RankScaling
     kernel_map: KernelMap | None
-    profiles: IntArray  #: of the unlabelled rows: the same number for equal rows
+    alike: IntArray  #: a number for each unlabelled row, the same for equal rows
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -13,6 +12,7 @@ from ..model.result import Result
 from .accuracy import Accuracy
 from .baselines import title_of
 from .fit import Fit
+from .text_table import format_table
 
 
 class _Solved(Protocol):
@@ -169,17 +169,3 @@ def _class_rows(fit: Fit) -> tuple[ClassRow, ...]:
     counts = np.bincount(fit.svm_codes, minlength=len(fit.classes)).tolist()
     rows = zip(fit.plane_labels, fit.results, counts, strict=True)
     return tuple(ClassRow.of(str(label), result, count) for label, result, count in rows)
-
-
-def format_table(rows: Sequence[dict[str, str]]) -> str:
-    """Plain text, numbers to the right, text to the left."""
-    header = list(rows[0])
-    width = {name: max(len(name), *(len(row[name]) for row in rows)) for name in header}
-    left = {"method", "class", "status"}
-
-    def line(cells: dict[str, str]) -> str:
-        padded = (c.ljust(width[n]) if n in left else c.rjust(width[n]) for n, c in cells.items())
-        return "  ".join(padded).rstrip()
-
-    rule = "  ".join("-" * width[name] for name in header)
-    return "\n".join([line({name: name for name in header}), rule, *(line(row) for row in rows)])
