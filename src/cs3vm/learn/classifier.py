@@ -264,7 +264,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             totals=known.by_class,
         )
         check_consistent_length(X, labels.codes)
-        weight = read_weights(sample_weight, len(X))
+        weight = read_weights(sample_weight, X.shape[0])
         features = getattr(self, "feature_names_in_", None)
         self._keep(make_fit(Parameters.of(self), X, labels, weight, known, features))
         for note in self.fit_.warnings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +26,12 @@ from .parameters import Parameters
 from .planes import solve_planes
 from .rows import check_square
 from .scaling import RankScaling, Scaling, make_scaling
+from .sparse_rows import RowBasis, fit_basis, is_wide, sparse_profiles
 
 
 def make_fit(
     parameters: Parameters,
-    X: FloatArray,
+    X: Any,
     labels: Labels,
     weight: FloatArray,
     known: KnownTotals,
@@ -42,7 +44,7 @@ def make_fit(
     parameters
         How to do it.
     X
-        All rows, in the units of the user.
+        All rows, in the units of the user; dense, or CSR where they have many columns.
     labels
         The classes, and the class of each row.
     weight
@@ -61,9 +63,9 @@ def make_fit(
     totals = _totals(labels, known, weight[unlabelled])
     scaling = _learn_scaling(parameters, X, weight)
     _check_norm(parameters)
-    rows, others, kernel_map = _features(parameters, scaling.transform(X), labelled, unlabelled, weight)
+    rows, others, mapped = _features(parameters, scaling.transform(X), labelled, unlabelled, weight)
     targets = labels.targets(labelled)
-    alike = profiles(X[unlabelled])
+    alike = sparse_profiles(X[unlabelled]) if is_wide(X) else profiles(X[unlabelled])
     problem = Problem(
         rows,
         targets[0],
@@ -75,10 +77,12 @@ def make_fit(
         side_margin=_margin(parameters, labels, alike),
         norm=parameters.norm,
     )
-    how = partial(_solve_plane, parameters, kernel_map)
+    how = partial(_solve_plane, parameters, mapped)
     results = solve_planes(problem, targets, totals, how, max(0.0, clock.left))
     left_out = X[~is_labelled & ~counts]
-    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, left_out, alike)
+    kernel_map = mapped if isinstance(mapped, KernelMap) else None
+    basis = mapped if isinstance(mapped, RowBasis) else None
+    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, left_out, alike, basis)
 
 
 # -- before the search -------------------------------------------------------------------------------
@@ -119,7 +123,7 @@ def _margin(parameters: Parameters, labels: Labels, alike: IntArray) -> float:
     return float(parameters.side_margin)
 
 
-def _learn_scaling(parameters: Parameters, X: FloatArray, weight: FloatArray) -> Scaling | RankScaling:
+def _learn_scaling(parameters: Parameters, X: Any, weight: FloatArray) -> Scaling | RankScaling:
     """The scaling of the rows that count; a kernel matrix has none."""
     if parameters.standardize == "rank" and parameters.kernel == "linear":
         why = "needs a kernel, because a plane of ranks is no plane in the units of"
@@ -150,9 +154,13 @@ def _check_norm(parameters: Parameters) -> None:
 
 
 def _features(
-    parameters: Parameters, X: FloatArray, labelled: RowArray, unlabelled: RowArray, weight: FloatArray
-) -> tuple[FloatArray, FloatArray, KernelMap | None]:
-    """The scaled rows as the problem sees them: as they are, or mapped by the kernel."""
+    parameters: Parameters, X: Any, labelled: RowArray, unlabelled: RowArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, KernelMap | RowBasis | None]:
+    """The scaled rows as the problem sees them: as they are, by a basis, or mapped by the kernel."""
+    if is_wide(X):
+        basis, features = fit_basis(X, labelled, unlabelled, parameters.n_components, parameters.seed)
+        features.flags.writeable = False
+        return features[: len(labelled)], features[len(labelled) :], basis
     if parameters.kernel == "linear":
         return X[labelled], X[unlabelled], None
     rows = np.append(labelled, unlabelled)
@@ -179,15 +187,15 @@ def _features(
 
 # -- the search --------------------------------------------------------------------------------------
 def _solve_plane(
-    parameters: Parameters, kernel_map: KernelMap | None, problem: Problem, seconds: float
+    parameters: Parameters, mapped: KernelMap | RowBasis | None, problem: Problem, seconds: float
 ) -> Result:
     """An answer by the method and the solver of the parameters; an error if there is none."""
     method, options = parameters.method, parameters.further_options()
     if problem.m == 0:  # every method is the SVM, with nothing to set
         get_method(method)
         method, options = "svm", {}
-    if kernel_map is not None and "proof" in options:
-        options["proof_note"] = str(kernel_map)  # an approximated kernel is another one
+    if mapped is not None and "proof" in options:
+        options["proof_note"] = str(mapped)  # an approximated kernel is another one
     result = solve(
         problem,
         method,
@@ -198,9 +206,10 @@ def _solve_plane(
     )
     if not result.found:
         raise CS3VMError(_not_found(result, parameters.time_limit))
-    if kernel_map is None:
+    if mapped is None:
         return result
-    return replace(result, extras={**result.extras, "kernel": kernel_map.describe()})
+    said = {"basis": str(mapped)} if isinstance(mapped, RowBasis) else {"kernel": mapped.describe()}
+    return replace(result, extras={**result.extras, **said})
 
 
 def _not_found(result: Result, time_limit: float) -> Note:
