@@ -236,5 +236,17 @@ def reliable(
     bench.run(out or RESULTS / "reliable.csv", max_n, numbers, time_limit, tables, jobs)
 
 
+@app.command()
+def text(
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 3,
+    time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 10.0,
+    out: Path | None = None,
+) -> None:
+    """Sparse rows: docstrings of SciPy against scikit-learn's, 20,000 columns, 120 labels."""
+    from benchmarks import text as bench
+
+    bench.run(out or RESULTS / "text.csv", seeds, time_limit)
+
+
 if __name__ == "__main__":
     app()
