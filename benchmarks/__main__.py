@@ -53,6 +53,21 @@ def exact(
 
 
 @app.command()
+def margin(
+    data: Data = "../shared/pmlb",
+    time_limit: float = 60.0,
+    max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 300,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Proofs with the automatic side margin beside proofs without one, on the paper's instances."""
+    from benchmarks import margin as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "margin.csv", max_n, time_limit, jobs)
+
+
+@app.command()
 def direct(
     data: Data = "../shared/pmlb",
     proven: Annotated[Path, typer.Option(help="What `exact` has stored.")] = RESULTS / "exact.csv",
