@@ -335,9 +335,10 @@ def test_summary_puts_the_methods_side_by_side(data):
     assert top.count == total
     assert ours.objective == clf.result_.objective <= min(svm.objective, top.objective) + 1e-9
     assert all(row.lower_bound <= ours.objective + 1e-9 for row in summary.rows)
-    lines = str(summary).splitlines()
+    lines = summary.table.splitlines()
     assert " ".join(lines[0].split()) == "method positives on plane objective bound gap status seconds"
     assert f"{ours.count:g} of {total}" in lines[4]
+    assert summary.table in str(summary)
     assert repr(summary) == str(summary)
     assert summary.to_frame().shape == (3, 9)
 

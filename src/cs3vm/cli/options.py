@@ -245,6 +245,14 @@ NormOfWeights = Annotated[
         rich_help_panel=SEARCH,
     ),
 ]
+Predictor = Annotated[
+    Predictors,
+    typer.Option(
+        "--predictor",
+        help="What classifies new rows: the plane, or a student that learns from all labels; see the docs.",
+        rich_help_panel=SEARCH,
+    ),
+]
 NoAccuracy = Annotated[
     bool,
     typer.Option("--no-accuracy", help="Do not estimate how many labels are right.", rich_help_panel=SEARCH),
@@ -260,14 +268,6 @@ FoldsOfLabels = Annotated[
 ]
 RepeatsOfLabels = Annotated[
     int, typer.Option("--repeats", min=1, help="So often, in other parts.", rich_help_panel=SEARCH)
-]
-Predictor = Annotated[
-    Predictors,
-    typer.Option(
-        "--predictor",
-        help="What classifies new rows: the plane, or a student that learns from all labels; see the docs.",
-        rich_help_panel=SEARCH,
-    ),
 ]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random numbers.", rich_help_panel=SEARCH)
