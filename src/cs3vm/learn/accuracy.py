@@ -195,6 +195,8 @@ def per_cent(share: float) -> str:
 
 
 def _interval(one: Estimate) -> str:
+    if one.low == one.high:
+        return "known"
     return f"{100 * one.low:.0f} to {per_cent(one.high)}"
 
 
