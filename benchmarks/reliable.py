@@ -20,6 +20,7 @@ from benchmarks.accuracy import standardised
 from cs3vm import CS3VMClassifier
 from cs3vm.exceptions import CS3VMWarning
 from cs3vm.learn.rules import RECOMMENDED
+from cs3vm.learn.safe import HYSTERESIS
 from experiments.instances import SAMPLINGS, draw, load, paper_table
 from experiments.rows import Row, existing, run_cells
 
@@ -83,7 +84,8 @@ def _estimates(clf: CS3VMClassifier) -> Row:
         for field in ("share", "low", "high", "gain", "error"):
             row[f"{name}_{field}"] = f"{getattr(found[name], field):.4f}" if accuracy else ""
     row["ranking"], row["ranking_error"] = (f"{v:.4f}" for v in accuracy.ranking) if accuracy else ("", "")
-    row["safe"] = accuracy.better.rule if accuracy.better else "auto"
+    better = accuracy.ahead_by(HYSTERESIS)
+    row["safe"] = better.rule if better else "auto"
     return row
 
 

@@ -81,7 +81,12 @@ class Accuracy:
     @property
     def better(self) -> Estimate | None:
         """The rule that seems better by most, if any does by more than its standard error."""
-        ahead = [one for one in self.estimates[1:] if one.rule != MAJORITY and one.gain > one.error]
+        return self.ahead_by(1.0)
+
+    def ahead_by(self, errors: float) -> Estimate | None:
+        """The same with another number of standard errors."""
+        others = [one for one in self.estimates[1:] if one.rule != MAJORITY]
+        ahead = [one for one in others if one.gain > errors * one.error]
         return max(ahead, key=lambda other: other.gain, default=None)
 
     def __str__(self) -> str:
@@ -190,6 +195,8 @@ def per_cent(share: float) -> str:
 
 
 def _interval(one: Estimate) -> str:
+    if one.low == one.high:
+        return "known"
     return f"{100 * one.low:.0f} to {per_cent(one.high)}"
 
 
