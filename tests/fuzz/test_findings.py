@@ -233,3 +233,21 @@ solve(problem, time_limit=1.0)
 def test_highs_keeps_its_time_limit():
     pytest.importorskip("highspy")
     subprocess.run([sys.executable, "-c", HANGS], timeout=10.0, check=True)
+
+
+@pytest.mark.skipif("highs" not in available_solvers(), reason="HiGHS is not installed")
+@pytest.mark.parametrize("norm", ["l1", "max"])
+def test_a_backend_that_takes_a_tiny_part_of_a_huge_weight_for_none_proves_nothing(norm):
+    """A side of 4e-9 is 0 to HiGHS and counts as 4e6 of a row that weighs 1e15."""
+    problem = Problem(
+        [[0.0]], [-1], [[0.0], [50000.0]], 4e6, weights=[1e15, 400.0], side_margin=1.0, norm=norm
+    )
+    assert judge(problem, [call(problem, {"solver": "highs"})], Oracle(problem)) == []
+
+
+def test_sides_that_are_rows_are_refused():
+    problem = Problem([[1.0, 0.0], [-1.0, 0.5]], [1, -1], [[0.5, 0.2], [0.1, 0.3], [0.4, 0.1]], 1)
+    document = json.loads(solve(problem, "svm").to_json())
+    document["z"] = document["problem"]["U"]
+    with pytest.raises(InvalidProblemError, match="incomplete or damaged"):
+        Result.from_json(json.dumps(document))

@@ -67,12 +67,16 @@ def _fields(data: dict[str, Any], problem: Problem) -> dict[str, Any]:
             f"the result is for {len(coef)} features and {len(z)} unlabelled rows, but the problem has "
             f"{problem.d} and {problem.m}: pass the problem that was solved"
         )
+    plane = None if coef is None else np.array(coef, dtype=float)
+    sides = None if z is None else np.array(z, dtype=np.int8)
+    if any(values is not None and values.ndim != 1 for values in (plane, sides)):
+        raise ValueError("coef and z must be lists of numbers")
     return {
         "problem": problem,
         "status": _status(data["status"]),
-        "coef": None if coef is None else np.array(coef, dtype=float),
+        "coef": plane,
         "intercept": float(data["intercept"]),
-        "z": None if z is None else np.array(z, dtype=np.int8),
+        "z": sides,
         "lower_bound": float(data["lower_bound"]),
         "seconds": float(data["seconds"]),
         "n_nodes": int(data["n_nodes"]),

@@ -192,11 +192,13 @@ def supports(problem: Problem, value: float) -> bool:
     """Whether a backend's tolerance leaves a meaning to its bound, where points of this ``value`` are known.
 
     A row that is violated by t costs t times its multiplier, which is the price of a labelled row, or of the
-    count; a reduced cost that is off by t costs t times the range of its variable among better points. So
-    prices over many orders of magnitude leave nothing of a bound.
+    count; a reduced cost that is off by t costs t times the range of its variable among better points; a side
+    that is off by t counts as t times the weight of its row. So prices or weights over many orders of
+    magnitude leave nothing of a bound.
     """
     ranges = problem.reach(value), problem.intercept_bound(value), float((value / problem.C).max())
-    largest = max(float(problem.C.max()), problem.count_penalty, value / problem.count_penalty, *ranges)
+    miscounts = problem.count_penalty * max(1.0, float(problem.weights.max(initial=0.0)))
+    largest = max(float(problem.C.max()), miscounts, value / problem.count_penalty, *ranges)
     return FEASIBILITY_TOLERANCE * largest <= SUPPORTED * value
 
 
