@@ -170,7 +170,12 @@ def test_scalings_have_no_shift():
         assert sparse.issparse(scaled)
         np.testing.assert_allclose(scaled.toarray(), X.toarray() * scaling.factor)
     rows = make_scaling("zscore", X).transform(X)
-    assert np.mean(rows.power(2).sum(axis=1)) == pytest.approx(1.0)
+    assert np.mean(rows.data**2) == pytest.approx(1.0)
+    weight = 1.0 + np.arange(X.shape[0]) % 2
+    repeated = canonical(sparse.vstack([X, X[weight == 2]]))
+    np.testing.assert_allclose(
+        make_scaling("zscore", X, weight).factor, make_scaling("zscore", repeated).factor
+    )
     assert abs(make_scaling("paper", X).transform(X)).max() == pytest.approx(100.0)
     assert (make_scaling("zscore", 0.0 * X).factor == 1.0).all()
 
