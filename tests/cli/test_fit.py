@@ -24,7 +24,7 @@ from cs3vm.tables.model_file import load_model
 
 ENV = {"COLUMNS": "120", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 LABEL = ("--label", "cash")
-QUICK = ("--method", "top_tau", "--no-report")
+QUICK = ("--method", "top_tau", "--no-report", "--no-accuracy")
 
 
 def make_people(n_rows=120, seed=0):

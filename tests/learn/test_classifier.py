@@ -170,7 +170,7 @@ def test_one_labelled_class(data):
     assert clf.undecided_.sum() == 16  # the rule says nothing about any of them
     assert clf.classes_.tolist() == [0, 1]
     assert (clf.transduction_[np.isnan(y)] == 1).sum() == total
-    assert any("one class (the positive one)" in note for note in clf.summary().notes)
+    assert any("one class (the positive one)" in note for note in clf.summary(accuracy=False).notes)
 
 
 # -- totals and weights ------------------------------------------------------------------------------
@@ -328,23 +328,27 @@ def test_score_is_the_accuracy(data):
 def test_summary_puts_the_methods_side_by_side(data):
     X, y, total = data
     clf = CS3VMClassifier("cs3vm", time_limit=20).fit(X, y, n_positive=total)
-    summary = clf.summary()
+    summary = clf.summary(accuracy=False)
     assert [row.method for row in summary.rows] == ["SVM", "SVM + top-τ", "CS³VM (cs3vm)"]
     svm, top, ours = summary.rows
     assert svm.count == solve(clf.result_.problem, "svm").count
     assert top.count == total
     assert ours.objective == clf.result_.objective <= min(svm.objective, top.objective) + 1e-9
     assert all(row.lower_bound <= ours.objective + 1e-9 for row in summary.rows)
-    lines = str(summary).splitlines()
+    lines = summary.table.splitlines()
     assert " ".join(lines[0].split()) == "method positives on plane objective bound gap status seconds"
     assert f"{ours.count:g} of {total}" in lines[4]
+    assert summary.table in str(summary)
     assert repr(summary) == str(summary)
     assert summary.to_frame().shape == (3, 9)
 
 
 def test_summary_of_a_baseline_and_of_full_labels(data):
     X, y, total = data
-    assert [r.method for r in quick().fit(X, y, n_positive=total).summary().rows] == ["SVM", "SVM + top-τ"]
+    assert [r.method for r in quick().fit(X, y, n_positive=total).summary(accuracy=False).rows] == [
+        "SVM",
+        "SVM + top-τ",
+    ]
     assert [r.method for r in CS3VMClassifier().fit(X, blobs()[2]).summary().rows] == ["SVM"]
 
 
@@ -353,8 +357,8 @@ def test_a_trivial_optimum_is_announced():
     clf = CS3VMClassifier("cs3vm", standardize=None, time_limit=10)
     with pytest.warns(CS3VMWarning, match="no better than the trivial one"):
         clf.fit(X, [0, 1, None, None], n_positive=1)
-    assert any("no better than the trivial one" in note for note in clf.summary().notes)
-    assert "! the answer is no better than the trivial one" in str(clf.summary())
+    assert any("no better than the trivial one" in note for note in clf.summary(accuracy=False).notes)
+    assert "! the answer is no better than the trivial one" in str(clf.summary(accuracy=False))
 
 
 def test_a_miscounting_baseline_is_not_called_trivial(data):

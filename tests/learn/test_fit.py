@@ -96,7 +96,7 @@ def test_summary_and_report_share_the_baselines(k, monkeypatch):
     monkeypatch.setattr(baselines, "solve", counted)
     texts = {"feature_names": ["a", "b"], "label_name": "l", "source": "s", "command": "c"}
     for _ in range(2):
-        clf.summary()
+        clf.summary(accuracy=False)
         make_report(clf, X, y, **texts)
     assert len(solved) == len(set(solved)) == (2 if k == 2 else 3)
 
@@ -104,9 +104,9 @@ def test_summary_and_report_share_the_baselines(k, monkeypatch):
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_fit_survives_pickle_and_is_not_cloned(k):
     X, _, clf = fitted(k)
-    text = str(clf.summary())
+    text = str(clf.summary(accuracy=False))
     again = pickle.loads(pickle.dumps(clf))
-    assert str(again.summary()) == text
+    assert str(again.summary(accuracy=False)) == text
     assert again.predict(X).tolist() == clf.predict(X).tolist()
     assert not hasattr(clone(clf), "fit_")
     assert copy.deepcopy(clf).fit_.codes.tolist() == clf.fit_.codes.tolist()
@@ -124,7 +124,11 @@ def test_parameters_are_those_of_the_time_of_the_fit():
     clf = fitted(2)[2].set_params(method="svm", C=7.0)
     assert clf.fit_.method == "direct"
     assert clf.fit_.parameters.C == 1.0
-    assert [row.method for row in clf.summary().rows] == ["SVM", "SVM + top-τ", "CS³VM (direct)"]
+    assert [row.method for row in clf.summary(accuracy=False).rows] == [
+        "SVM",
+        "SVM + top-τ",
+        "CS³VM (direct)",
+    ]
 
 
 # -- words for Python and for the command line -----------------------------------------------------------
@@ -162,11 +166,11 @@ def test_rows_on_the_plane_are_explained_in_code_to_python(k):
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_the_verdict_in_one_line(k):
+def test_the_proof_in_one_line(k):
     fit = fitted(k, "top_tau")[2].fit_
-    assert "see the parameter method" in fit.verdict
-    assert "see --method" in fit.verdict.for_command_line()
-    assert "proven optimal" in fitted(k, "direct")[2].fit_.verdict
+    assert "see the parameter method" in fit.proof_line
+    assert "see --method" in fit.proof_line.for_command_line()
+    assert "proven optimal" in fitted(k, "direct")[2].fit_.proof_line
     assert (
         repr(fit)
         == f"Fit({k} classes, {fit.problem.n} labelled and {fit.problem.m} unlabelled rows, top_tau)"

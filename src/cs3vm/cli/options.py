@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ..methods import METHODS
+from ..methods import METHODS, SAFE
 from ..solvers import SOLVERS
 
 #: Seconds of search on the command line: with 20,000 rows the whole command then takes under ten.
@@ -172,7 +172,9 @@ ImputeBy = Annotated[
 Method = Annotated[
     str,
     typer.Option(
-        help=f"One of {', '.join(METHODS)}.", autocompletion=lambda: list(METHODS), rich_help_panel=SEARCH
+        help=f"One of {', '.join(METHODS)}, or {SAFE}: auto, unless hidden labels speak for another rule.",
+        autocompletion=lambda: [*METHODS, SAFE],
+        rich_help_panel=SEARCH,
     ),
 ]
 Solver = Annotated[
@@ -250,6 +252,22 @@ Predictor = Annotated[
         help="What classifies new rows: the plane, or a student that learns from all labels; see the docs.",
         rich_help_panel=SEARCH,
     ),
+]
+NoAccuracy = Annotated[
+    bool,
+    typer.Option("--no-accuracy", help="Do not estimate how many labels are right.", rich_help_panel=SEARCH),
+]
+FoldsOfLabels = Annotated[
+    int,
+    typer.Option(
+        "--folds",
+        min=2,
+        help="Known labels are hidden in so many parts, to see how many come back.",
+        rich_help_panel=SEARCH,
+    ),
+]
+RepeatsOfLabels = Annotated[
+    int, typer.Option("--repeats", min=1, help="So often, in other parts.", rich_help_panel=SEARCH)
 ]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random numbers.", rich_help_panel=SEARCH)

@@ -34,10 +34,11 @@ class Settings:
 
     def check(self) -> None:
         """Refuse unknown names before anything is read."""
-        from ..methods import get_method
+        from ..methods import SAFE, get_method
         from ..solvers import find_solver
 
-        get_method(self.method)
+        if self.method != SAFE:
+            get_method(self.method)
         find_solver(self.solver, self.norm)
 
     def classifier(self, positive: str | None, callback: Callback | None = None) -> CS3VMClassifier:

@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import LabelArray
 
 if TYPE_CHECKING:
+    from ..learn.accuracy import Accuracy
     from ..learn.fit import Fit
     from ..model.result import Result
     from .inputs import Data
@@ -21,14 +22,16 @@ def class_counts(labels: LabelArray, classes: tuple[str, ...]) -> dict[str, int]
 
 
 # -- for people --------------------------------------------------------------------------------------
-def printed(fit: Fit, data: Data, label: str) -> Iterator[str]:
+def printed(fit: Fit, data: Data, label: str, accuracy: Accuracy | None) -> Iterator[str]:
     """The lines that a fit prints."""
     from ..learn.notes import undecided_note
     from ..learn.summary import summarize
 
     yield f"{headline(data, label)}\n"
+    if accuracy is not None:
+        yield f"{accuracy}\n"
     yield summarize(fit).table
-    yield f"\n{fit.verdict.for_command_line()}"
+    yield f"\n{fit.proof_line.for_command_line()}"
     if fit.kernel_map is not None:
         said = [note.for_command_line() for note in fit.kernel_notes] or [str(fit.kernel_map)]
         yield f"The {said[0]}."

@@ -57,7 +57,7 @@ def certificate_of_classes(results: Sequence[Result]) -> Certificate:
     return Certificate(kind, f"{proven} of {number} hyperplanes proven optimal", text)
 
 
-def verdict(results: Sequence[Result], method: str) -> Note:
+def proof_line(results: Sequence[Result], method: str) -> Note:
     """The same in one line."""
     is_several = len(results) > 1
     met = "All totals are met, with the highest summed scores there are. " if is_several else ""

@@ -19,8 +19,9 @@ from ..exceptions import Note
 from ..model.norms import unused
 from ..model.problem import Problem
 from ..model.result import Result
+from .accuracy import Accuracy
 from .baselines import solve_baselines
-from .certificate import Certificate, certificate, certificate_of_classes, verdict
+from .certificate import Certificate, certificate, certificate_of_classes, proof_line
 from .kernel_map import KernelMap
 from .labels import Labels
 from .notes import (
@@ -40,6 +41,7 @@ from .scaling import RankScaling, Scaling
 from .sparse_rows import RowBasis
 from .student import learn_student, student_predicts
 from .undecided import is_split, meet_total, shuffle_within
+from .verdict import Judgement, judge
 
 if TYPE_CHECKING:
     from .assignment import Assignment
@@ -72,8 +74,8 @@ class Fit:
         What the classifier was told.
     features
         The names of the features, if they have any.
-    rows_left_out
-        The unlabelled rows of weight 0, which no problem has, in the units of the user.
+    rows
+        All rows, in the units of the user.
     profiles
         A number for each unlabelled row that counts, the same for equal rows.
     basis
@@ -87,7 +89,7 @@ class Fit:
     kernel_map: KernelMap | None
     parameters: Parameters
     features: LabelArray | None
-    rows_left_out: Any
+    rows: Any
     profiles: IntArray
     basis: RowBasis | None = None
 
@@ -120,7 +122,17 @@ class Fit:
     @property
     def n_features(self) -> int:
         """How many features the rows have, before any kernel."""
-        return int(self.rows_left_out.shape[1])
+        return int(self.rows.shape[1])
+
+    @property
+    def rows_left_out(self) -> Any:
+        """The unlabelled rows of weight 0, which no problem has, in the units of the user."""
+        return self.rows[(self.labels.codes < 0) & (self.weight == 0)]
+
+    @property
+    def seconds(self) -> float:
+        """How long the search for all planes took."""
+        return sum(result.seconds for result in self.results)
 
     @property
     def method(self) -> str:
@@ -289,6 +301,11 @@ class Fit:
         return solve_baselines(self.results, self.method)
 
     @cached_property
+    def estimated(self) -> dict[tuple[object, ...], Accuracy]:
+        """How many labels are right, as far as anybody has asked; see :mod:`cs3vm.learn.comparing`."""
+        return {}
+
+    @cached_property
     def svm_codes(self) -> IntArray:
         """The class that plain SVMs, which know no totals, give to each unlabelled row."""
         return self._codes(self.baselines["svm"])
@@ -350,9 +367,14 @@ class Fit:
         return certificate(self.results[0], self.method)
 
     @property
-    def verdict(self) -> Note:
+    def proof_line(self) -> Note:
         """What is proven, in one line."""
-        return verdict(self.results, self.method)
+        return proof_line(self.results, self.method)
+
+    @property
+    def verdict(self) -> Judgement:
+        """Whether the answer says anything; what hidden labels say belongs to it once somebody has looked."""
+        return judge(self.results, self.method, next(reversed(self.estimated.values()), None))
 
 
 def score_rows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,11 +55,40 @@ def make_fit(
         The names of the columns of X, if they have any.
     """
     clock = Clock(parameters.time_limit)
+    if labels.is_several:
+        _check_proof(parameters)
+    posed = pose(parameters, X, labels, weight, known)
+    how = partial(_solve_plane, parameters, posed.mapped)
+    results = solve_planes(posed.problem, posed.targets, posed.totals, how, max(0.0, clock.left))
+    kernel_map = posed.mapped if isinstance(posed.mapped, KernelMap) else None
+    basis = posed.mapped if isinstance(posed.mapped, RowBasis) else None
+    scaling, alike = posed.scaling, posed.alike
+    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, X, alike, basis)
+
+
+# -- before the search -------------------------------------------------------------------------------
+class Posed(NamedTuple):
+    """What is to be solved, before anything is: the rows as the planes see them, targets and totals."""
+
+    problem: Problem  #: of the first plane
+    targets: list[FloatArray]  #: for each plane the signs of the labelled rows
+    totals: list[float]  #: for each plane the known total of its class
+    scaling: Scaling | RankScaling
+    mapped: KernelMap | RowBasis | None  #: what maps the rows, if anything does
+    alike: IntArray  #: a number for each unlabelled row, the same for equal rows
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problem of each plane."""
+        planes = zip(self.targets, self.totals, strict=True)
+        return tuple(replace(self.problem, y=target, n_positive=total) for target, total in planes)
+
+
+def pose(parameters: Parameters, X: Any, labels: Labels, weight: FloatArray, known: KnownTotals) -> Posed:
+    """Scale and map the rows, and state the problems; for the parameters see :func:`make_fit`."""
     counts, is_labelled = weight > 0, labels.codes >= 0
     labelled, unlabelled = np.flatnonzero(is_labelled & counts), np.flatnonzero(~is_labelled & counts)
     _check_labelled(labels, labelled, unlabelled)
-    if labels.is_several:
-        _check_proof(parameters)
     totals = _totals(labels, known, weight[unlabelled])
     scaling = _learn_scaling(parameters, X, weight)
     _check_norm(parameters)
@@ -77,15 +106,9 @@ def make_fit(
         side_margin=_margin(parameters, labels, alike),
         norm=parameters.norm,
     )
-    how = partial(_solve_plane, parameters, mapped)
-    results = solve_planes(problem, targets, totals, how, max(0.0, clock.left))
-    left_out = X[~is_labelled & ~counts]
-    kernel_map = mapped if isinstance(mapped, KernelMap) else None
-    basis = mapped if isinstance(mapped, RowBasis) else None
-    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, left_out, alike, basis)
+    return Posed(problem, targets, totals, scaling, mapped, alike)
 
 
-# -- before the search -------------------------------------------------------------------------------
 def _check_labelled(labels: Labels, labelled: RowArray, unlabelled: RowArray) -> None:
     """Refuse to learn from weights alone, or to separate one class from nothing."""
     if len(labelled) == 0:

@@ -9,9 +9,9 @@ import numpy as np
 from .._typing import BoolArray, LabelArray
 from ..exceptions import Note
 from ..model.result import Result
-from .baselines import BASELINES
 from .kernel_map import KernelMap
 from .sparse_rows import RowBasis
+from .verdict import aims_at_objective, is_nearly_trivial
 
 #: So many features that the 1-norm leaves out are named.
 MAX_DROPPED = 10
@@ -20,11 +20,13 @@ MAX_DROPPED = 10
 def warnings_about(result: Result, method: str) -> list[Note]:
     """The notes on one plane that are worth a warning: the answer says less than it seems to."""
     problem, notes = result.problem, []
-    aims_at_objective = method not in BASELINES or problem.m == 0  # a baseline may well miscount
-    if result.is_trivial and aims_at_objective:
+    if is_nearly_trivial(result) and aims_at_objective(result, method):
+        better, much = ("no", "nothing") if result.is_trivial else ("hardly", "next to nothing")
         start = (
-            "the answer is no better than the trivial one, which ignores the features (w = 0): the labels "
-            f"{'and the total ' if problem.m else ''}say nothing about other rows. Add labels, or increase "
+            f"the answer is {better} better than the trivial one, which ignores the features (w = 0)"
+            f"{'' if result.is_trivial else f': its objective is {100 * result.of_trivial:.2f} % of that'}: "
+            f"the labels {'and the total ' if problem.m else ''}say {much} about other rows. Add labels, or "
+            "increase "
         )
         notes.append(Note(f"{start}C", f"{start}--C"))
     if result.on_plane > problem.d + 1:

