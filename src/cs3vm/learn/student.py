@@ -20,9 +20,9 @@ PREDICTORS = ("auto", "plane", "student")
 #: many mapped features, and the time grows with the square.
 MAX_ROWS = 5000
 #: Of the fit's prices: many rows teach, and not all that they say is true. Chosen among the full price, a
-#: third, a sixth and a tenth (recommended kernel, C = 3, sets with up to 1500 rows, seeds 100 and 101): new rows
-#: right .739, .745, .751, .751. A third is the middle way: sets with 500 rows or more prefer the full price
-#: (.757, .756, .754, .751), and of four larger ones two prefer the full price and two a tenth.
+#: third, a sixth and a tenth (recommended kernel, C = 3, sets with up to 1500 rows, seeds 100 and 101): new
+#: rows right .739, .745, .751, .751. A third is the middle way: sets with 500 rows or more prefer the full
+#: price (.757, .756, .754, .751), and of four larger ones two prefer the full price and two a tenth.
 PRICE = 1 / 3
 #: Of the SVM's optimality conditions: small, so that the order of the rows does not matter.
 TOLERANCE = 1e-6
