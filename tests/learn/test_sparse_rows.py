@@ -170,7 +170,12 @@ def test_scalings_have_no_shift():
         assert sparse.issparse(scaled)
         np.testing.assert_allclose(scaled.toarray(), X.toarray() * scaling.factor)
     rows = make_scaling("zscore", X).transform(X)
-    assert np.mean(rows.power(2).sum(axis=1)) == pytest.approx(1.0)
+    assert np.mean(rows.data**2) == pytest.approx(1.0)
+    weight = 1.0 + np.arange(X.shape[0]) % 2
+    repeated = canonical(sparse.vstack([X, X[weight == 2]]))
+    np.testing.assert_allclose(
+        make_scaling("zscore", X, weight).factor, make_scaling("zscore", repeated).factor
+    )
     assert abs(make_scaling("paper", X).transform(X)).max() == pytest.approx(100.0)
     assert (make_scaling("zscore", 0.0 * X).factor == 1.0).all()
 
@@ -183,5 +188,26 @@ def test_a_value_that_is_no_number_is_found(bad):
         fitted(X, y, total)
 
 
-def test_the_limits_are_in_order():
-    assert sparse_rows.DENSE_COLUMNS <= sparse_rows.BASIS_ROWS < sparse_rows.MOST_ROWS
+def test_memory_is_limited(monkeypatch):
+    monkeypatch.setattr(sparse_rows, "MOST_NUMBERS", 90 * 40)
+    monkeypatch.setattr(sparse_rows, "DENSE_COLUMNS", 20)
+    X = canonical(words()[0])
+    assert fit_basis(X, np.arange(16), np.arange(16, 90), None, 0)[1].shape == (90, 40)
+    monkeypatch.setattr(sparse_rows, "MOST_NUMBERS", 90)
+    assert fit_basis(X, np.arange(16), np.arange(16, 90), None, 0)[1].shape == (90, 20)
+
+
+def test_the_report_shows_weights_of_columns():
+    report = pytest.importorskip("cs3vm.report")
+    pytest.importorskip("matplotlib")
+    X, y, total, _ = words()
+    clf = fitted(X, y, total, n_components=40)
+    names = [f"word{j}" for j in range(COLUMNS)]
+    html = report.make_report(clf, X, feature_names=names, label_name="kind", source="", command="")
+    largest = int(np.argmax(np.abs(clf.coef_[0])))
+    assert f"word{largest}<" in html
+    assert "40 of the 90 rows span" in html
+    with pytest.raises(ValueError, match=r"normal=clf.fit_.normals\[0\]"):
+        report.figures.weights(clf)
+    ax = report.figures.weights(clf, names, normal=clf.fit_.normals[0])
+    assert ax.get_yticklabels()[0].get_text() == f"word{largest}"

@@ -14,7 +14,7 @@ from cs3vm import CS3VMClassifier
 from cs3vm.cli.app import app
 from cs3vm.exceptions import CS3VMWarning
 from cs3vm.learn import student
-from cs3vm.learn.student import student_predicts
+from cs3vm.learn.student import PRICE, student_predicts
 from cs3vm.tables.encoding import Column, Encoding
 from cs3vm.tables.model_file import load_model, make_model, save_model
 from tests.learn.test_several_classes import clouds, totals_of
@@ -35,7 +35,7 @@ def taught(clf):
     problem, fit = clf.fit_.problem, clf.fit_
     codes = np.append(fit.labels.codes[fit.labels.codes >= 0], fit.answer)
     signs = np.where(codes == fit.labels.plane_classes[0], 1.0, -1.0)
-    return np.vstack([problem.X, problem.U]), signs, np.append(problem.C, clf.C * problem.weights)
+    return np.vstack([problem.X, problem.U]), signs, PRICE * np.append(problem.C, clf.C * problem.weights)
 
 
 def value(w, b, rows, signs, prices):
@@ -84,7 +84,7 @@ def test_it_is_the_svm_of_all_labels(kernel, positive):
     X, _, clf = fitted(kernel=kernel, predictor="student", C=3.0, pos_label=positive)
     rows, signs, prices = taught(clf)
     w, b = (part[0] for part in clf.fit_._student)
-    theirs = SVC(kernel="linear", C=3.0, tol=1e-8).fit(rows, signs)
+    theirs = SVC(kernel="linear", C=1.0, tol=1e-8).fit(rows, signs)
     best = value(theirs.coef_[0], theirs.intercept_[0], rows, signs, prices)
     assert value(w, b, rows, signs, prices) == pytest.approx(best, rel=1e-5)
     features = clf.scaling_.transform(X)

@@ -13,7 +13,7 @@ import cs3vm.solvers
 from cs3vm import Problem, Status, available_solvers
 from cs3vm.exceptions import SolverLicenseError, SolverNotInstalledError, UnknownNameError
 from cs3vm.model.result import answer
-from cs3vm.solvers import get_solver
+from cs3vm.solvers import find_solver, get_solver
 from cs3vm.solvers.mip import ending
 from tests.oracle import brute_force, random_problem
 from tests.processor import at_most
@@ -258,3 +258,13 @@ def test_start_on_the_plane_is_evaluated_by_rank():
 )
 def test_the_backends_words_for_the_end_of_a_search(word, status):
     assert ending(word) is status
+
+
+def test_a_proof_whose_set_up_would_outlast_the_time_is_not_tried():
+    problem = Problem(np.eye(100), np.where(np.arange(100) % 2, 1, -1), np.ones((900, 100)), 400)
+    engine = find_solver("bnb", "l2")
+    assert engine.is_practical(problem)
+    needed = 1000 * 100**2 / engine.setup_rate
+    assert engine.is_practical(problem, 2.1 * needed)
+    assert not engine.is_practical(problem, 1.9 * needed)
+    assert not engine.is_practical(problem, 0.0)

@@ -59,7 +59,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     standardize
         ``"zscore"`` (mean 0, standard deviation 1, both weighted by ``sample_weight``), ``"paper"``
         (centred, and rescaled only where a feature reaches beyond ±100), ``"rank"`` (each value by its rank,
-        for kernels only) or None. ``coef_`` and ``intercept_`` are always in the units of ``X``.
+        for kernels only) or None. ``coef_`` and ``intercept_`` are always in the units of ``X``. Sparse rows
+        of many columns are not centred: see :func:`cs3vm.learn.scaling.sparse_scaling`.
     pos_label
         The class that ``n_positive`` counts. Default: the greater of the two.
     unlabeled
@@ -83,7 +84,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Of "poly", as above.
     n_components
         The most landmarks that represent the kernel. Default: as many as it takes to be exact, and 300 beyond
-        ``exact_kernel_limit`` rows. Fewer than it takes make another kernel: the summary says so.
+        ``exact_kernel_limit`` rows. Fewer than it takes make another kernel: the summary says so. For sparse
+        rows of many columns: the number of rows that span the weights.
     exact_kernel_limit
         The most rows for which the kernel is exact, with about 50·N² bytes of memory. Beyond it memory is
         8·N·n_components bytes besides the rows themselves.
@@ -96,7 +98,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         convention: rows on the hyperplane may be counted on either side, so their labels are arbitrary.
     predictor
         What classifies new rows: ``"plane"``, the one that was found, or ``"student"``, an SVM with the same
-        kernel and C that learns from the given labels and from those in ``transduction_``; see
+        kernel that learns from the given labels and from those in ``transduction_``; see
         :mod:`cs3vm.learn.student`. ``"auto"`` is the student with a kernel (except for the method "svm") and
         the plane without one.
 
@@ -145,7 +147,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Sparse input is accepted and converted to dense arrays. For rows seen in ``fit``, the plane predicts
+    Sparse rows of more than 300 columns stay sparse for linear models with ``norm="l2"``; see
+    :mod:`cs3vm.learn.sparse_rows`. Others become dense. For rows seen in ``fit``, the plane predicts
     ``transduction_``, but for given labels that it contradicts and for ``undecided_`` rows. With
     ``side_margin=0`` a row on the hyperplane is predicted to be positive, and optimal hyperplanes almost
     always touch some unlabelled rows: use ``transduction_`` there. A student, which predicts by default with

@@ -102,12 +102,14 @@ def sparse_scaling(name: str | None, X: Any, weights: FloatArray | None = None) 
     """Sparse columns are not centred, which would fill them, nor made equally wide.
 
     Words are best left as they are: divided by their deviations, rare ones drown all others. So "zscore" is
-    one factor for all columns, by which rows have a mean square length of 1; "paper" only reduces columns.
+    one factor for all columns, by which the stored values have a mean square of 1, so that ones stay ones.
+    "paper" only reduces columns.
     """
     scaling = no_scaling(X)
     if name == "zscore":
-        square = float(np.average(np.asarray((X * X).sum(axis=1)).ravel(), weights=weights))
-        return Scaling(scaling.shift, scaling.factor / (np.sqrt(square) or 1.0))
+        weights = np.ones(X.shape[0]) if weights is None else weights
+        squares, stored = float(weights @ (X * X).sum(axis=1)), float(weights @ np.diff(X.indptr))
+        return Scaling(scaling.shift, scaling.factor * (np.sqrt(stored / squares) if squares > 0 else 1.0))
     if name == "paper":
         largest = abs(X).max(axis=0).toarray().ravel()
         return Scaling(scaling.shift, PAPER_RANGE / np.maximum(largest, PAPER_RANGE))

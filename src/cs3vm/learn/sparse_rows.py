@@ -22,8 +22,10 @@ from .kernel_map import pivoted_cholesky, solve_rows
 
 #: Sparse rows with up to so many columns become dense: their coordinates would take as much memory.
 DENSE_COLUMNS = 300
-#: Rows in the basis, or twice the number of labelled rows, up to the latter.
+#: Rows in the basis, or twice the number of labelled rows if that is more, up to the latter.
 BASIS_ROWS, MOST_ROWS = 600, 1500
+#: Coordinates of all rows, unless the number of rows in the basis is given: 240 MB.
+MOST_NUMBERS = 30_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,8 @@ def fit_basis(
         Draws the rows of the basis.
     """
     rows = np.append(labelled, unlabelled)
-    wanted = number or max(BASIS_ROWS, min(2 * len(labelled), MOST_ROWS))
+    usual = max(BASIS_ROWS, min(2 * len(labelled), MOST_ROWS))
+    wanted = number or min(usual, max(DENSE_COLUMNS, MOST_NUMBERS // len(rows)))
     chosen = _choose(labelled, unlabelled, min(wanted, len(rows)), np.random.default_rng(seed))
     P = X[chosen]
     order, factor = pivoted_cholesky((P @ P.T).toarray(), chosen)

@@ -142,6 +142,8 @@ def weights(
     feature_names: Sequence[str] | None = None,
     ax: Any = None,
     top: int = 20,
+    *,
+    normal: FloatArray | None = None,
 ) -> Any:
     """The weights of the features, the largest first, in scaled units, so that they can be compared.
 
@@ -155,6 +157,8 @@ def weights(
         Matplotlib axes. Default: new ones.
     top
         At most this many are shown; the title says so.
+    normal
+        The weights. Default: those of the result.
     """
     result = result_or_clf if isinstance(result_or_clf, Result) else result_or_clf.result_
     w = _plane(result)
@@ -163,6 +167,12 @@ def weights(
             f"there are no weights of features to draw: the {result.extras['kernel']['text']}, and a kernel "
             "compares whole rows. Draw score_histogram or projection instead, or fit with kernel='linear'"
         )
+    if "basis" in result.extras and normal is None:
+        raise ValueError(
+            "the result of sparse rows has coordinates in a basis, which are no features: give the weights, "
+            "weights(clf, normal=clf.fit_.normals[0])"
+        )
+    w = w if normal is None else normal
     ax = _axes(ax)
     if feature_names is None:
         feature_names = getattr(result_or_clf, "feature_names_in_", [f"x{i}" for i in range(len(w))])

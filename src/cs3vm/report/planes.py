@@ -68,7 +68,8 @@ def _figures(
     own = fit.labels.plane_classes[plane]
     naive = replace(fit.baselines["svm"][plane], z=_sides(fit.svm_codes, own))
     sides = _sides(fit.answer, own)
-    return draw_figures(fit.results[plane], naive, features, names, sides, MAX_POINTS // drawn)
+    points, normal = MAX_POINTS // drawn, fit.normals[plane]
+    return draw_figures(fit.results[plane], naive, features, names, sides, points, normal)
 
 
 def _sides(codes: IntArray, own: int) -> SignArray:

@@ -9,7 +9,7 @@ import warnings as python_warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._typing import SignArray
+from .._typing import FloatArray, SignArray
 from ..model.result import Result
 from . import figures as plots
 
@@ -51,8 +51,9 @@ def draw_figures(
     names: tuple[str, str],
     sides: SignArray,
     max_points: int = MAX_POINTS,
+    normal: FloatArray | None = None,
 ) -> dict[str, str]:
-    """Data addresses of the figures of one plane, by name; a kernel or a basis has no weights to draw."""
+    """Data addresses of the figures of one plane, by name; a kernel has no weights to draw."""
 
     def histogram(ax: Any) -> Any:
         return plots.score_histogram(result, ax, names=names, sides=sides)
@@ -64,8 +65,11 @@ def draw_figures(
     figures: dict[str, tuple[Callable[[Any], Any], float]] = {
         "convergence": (lambda ax: plots.convergence(result, ax), 3.6)
     }
-    if not {"kernel", "basis"} & set(result.extras):
-        figures["weights"] = (lambda ax: plots.weights(result, feature_names, ax)), 1.0 + 0.22 * n_bars
+    if "kernel" not in result.extras:
+        figures["weights"] = (
+            lambda ax: plots.weights(result, feature_names, ax, normal=normal),
+            1.0 + 0.22 * n_bars,
+        )
     if result.problem.m:
         figures["histogram"] = histogram, 4.5
         figures["projection"] = projection, 4.8
