@@ -53,6 +53,21 @@ def exact(
 
 
 @app.command()
+def margin(
+    data: Data = "../shared/pmlb",
+    time_limit: float = 60.0,
+    max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 300,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Proofs with the automatic side margin beside proofs without one, on the paper's instances."""
+    from benchmarks import margin as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "margin.csv", max_n, time_limit, jobs)
+
+
+@app.command()
 def direct(
     data: Data = "../shared/pmlb",
     proven: Annotated[Path, typer.Option(help="What `exact` has stored.")] = RESULTS / "exact.csv",
@@ -234,6 +249,18 @@ def reliable(
     os.environ["CS3VM_DATA"] = data
     numbers = [int(seed) for seed in seeds.split(",")]
     bench.run(out or RESULTS / "reliable.csv", max_n, numbers, time_limit, tables, jobs)
+
+
+@app.command()
+def text(
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 3,
+    time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 10.0,
+    out: Path | None = None,
+) -> None:
+    """Sparse rows: docstrings of SciPy against scikit-learn's, 20,000 columns, 120 labels."""
+    from benchmarks import text as bench
+
+    bench.run(out or RESULTS / "text.csv", seeds, time_limit)
 
 
 if __name__ == "__main__":

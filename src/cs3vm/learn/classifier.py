@@ -270,7 +270,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             totals=known.by_class,
         )
         check_consistent_length(X, labels.codes)
-        weight = read_weights(sample_weight, len(X))
+        weight = read_weights(sample_weight, X.shape[0])
         features = getattr(self, "feature_names_in_", None)
         make = make_safe_fit if self.method == SAFE else make_fit
         self._keep(make(Parameters.of(self), X, labels, weight, known, features))

@@ -150,7 +150,7 @@ def _asked(fit: Fit, own: Question, kept: RowArray, searches: int, others: bool)
             simple = replace(own, problems=tuple(replace(p, side_margin=0.0) for p in own.problems))
         yield Asked("top_tau", title_of("top_tau"), simple, partial(solve, method="top_tau"))
     has_features = not callable(fit.parameters.kernel) and fit.parameters.kernel != "precomputed"
-    if others and has_features and fit.problem.norm == "l2":
+    if others and has_features and fit.basis is None and fit.problem.norm == "l2":
         for rule in (LINEAR, RECOMMENDED):
             linear_already = rule is LINEAR and fit.kernel_map is None
             if rule.differs(fit.parameters) and not linear_already:

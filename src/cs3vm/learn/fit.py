@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from .certificate import Certificate, certificate, certificate_of_classes, proof
 from .kernel_map import KernelMap
 from .labels import Labels
 from .notes import (
+    basis_note,
     class_warnings,
     cut_note,
     dropped_note,
@@ -37,6 +38,7 @@ from .notes import (
 from .parameters import Parameters
 from .planes import plane_scores
 from .scaling import RankScaling, Scaling
+from .sparse_rows import RowBasis
 from .student import learn_student, student_predicts
 from .undecided import is_split, meet_total, shuffle_within
 from .verdict import Judgement, judge
@@ -76,6 +78,8 @@ class Fit:
         All rows, in the units of the user.
     profiles
         A number for each unlabelled row that counts, the same for equal rows.
+    basis
+        Of sparse rows with many columns: the rows by whose span the problem sees them.
     """
 
     labels: Labels
@@ -85,8 +89,9 @@ class Fit:
     kernel_map: KernelMap | None
     parameters: Parameters
     features: LabelArray | None
-    rows: FloatArray
+    rows: Any
     profiles: IntArray
+    basis: RowBasis | None = None
 
     def __repr__(self) -> str:
         rows = f"{self.problem.n} labelled and {self.problem.m} unlabelled rows"
@@ -120,9 +125,9 @@ class Fit:
         return int(self.rows.shape[1])
 
     @property
-    def rows_left_out(self) -> FloatArray:
+    def rows_left_out(self) -> Any:
         """The unlabelled rows of weight 0, which no problem has, in the units of the user."""
-        return np.asarray(self.rows[(self.labels.codes < 0) & (self.weight == 0)])
+        return self.rows[(self.labels.codes < 0) & (self.weight == 0)]
 
     @property
     def seconds(self) -> float:
@@ -168,11 +173,21 @@ class Fit:
 
     def _for_users(self, normals: FloatArray, intercepts: FloatArray) -> Planes:
         """Planes in the features of the problem as rows of X meet them."""
+        normals = self._in_columns(normals)
         if self.kernel_map is not None:
             return Planes(np.array([self.kernel_map.to_landmarks(w) for w in normals]), intercepts)
         assert isinstance(self.scaling, Scaling)  # ranks are for kernels
         pairs = [self.scaling.to_original(w, b) for w, b in zip(normals, intercepts, strict=True)]
         return Planes(np.array([w for w, _ in pairs]), np.array([b for _, b in pairs]))
+
+    def _in_columns(self, normals: FloatArray) -> FloatArray:
+        """Normal vectors by scaled columns where the problem has coordinates in a basis; else as they are."""
+        return normals if self.basis is None else np.array([self.basis.to_columns(w) for w in normals])
+
+    @property
+    def normals(self) -> FloatArray:
+        """The normal vector of each plane, by scaled columns; with a kernel in mapped features."""
+        return self._in_columns(np.array([result.coef for result in self.results], dtype=float))
 
     @cached_property
     def assignment(self) -> Assignment | None:
@@ -225,7 +240,7 @@ class Fit:
     @property
     def dropped(self) -> BoolArray:
         """Which features have no weight in any plane; of the linear kernel."""
-        return np.asarray(np.all([unused(np.asarray(result.coef)) for result in self.results], axis=0))
+        return np.asarray(np.all([unused(w) for w in self.normals], axis=0))
 
     # -- the labels ----------------------------------------------------------------------------------
     @cached_property
@@ -314,7 +329,13 @@ class Fit:
     def notes(self, names: Sequence[str] | None = None) -> list[Note]:
         """All that a reader should know before trusting the answer; ``names`` are those of the features."""
         one_class = [] if self.is_several else one_class_note(self.results[0])
-        about = [*undecided_note(self.undecided), *one_class, *self.kernel_notes, *self.student_notes]
+        about = [
+            *undecided_note(self.undecided),
+            *one_class,
+            *self.kernel_notes,
+            *basis_note(self.basis),
+            *self.student_notes,
+        ]
         return [*self.warnings, *about, *self.norm_notes(names)]
 
     @property
@@ -357,7 +378,7 @@ class Fit:
 
 
 def score_rows(
-    X: FloatArray, planes: Planes, scaling: Scaling | RankScaling, kernel_map: KernelMap | None
+    X: Any, planes: Planes, scaling: Scaling | RankScaling, kernel_map: KernelMap | None
 ) -> FloatArray:
     """The score of each row of X for each plane."""
     if kernel_map is None:

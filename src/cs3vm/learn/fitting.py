@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,11 +26,12 @@ from .parameters import Parameters
 from .planes import solve_planes
 from .rows import check_square
 from .scaling import RankScaling, Scaling, make_scaling
+from .sparse_rows import RowBasis, fit_basis, is_wide, sparse_profiles
 
 
 def make_fit(
     parameters: Parameters,
-    X: FloatArray,
+    X: Any,
     labels: Labels,
     weight: FloatArray,
     known: KnownTotals,
@@ -43,7 +44,7 @@ def make_fit(
     parameters
         How to do it.
     X
-        All rows, in the units of the user.
+        All rows, in the units of the user; dense, or CSR where they have many columns.
     labels
         The classes, and the class of each row.
     weight
@@ -57,10 +58,12 @@ def make_fit(
     if labels.is_several:
         _check_proof(parameters)
     posed = pose(parameters, X, labels, weight, known)
-    how = partial(_solve_plane, parameters, posed.kernel_map)
+    how = partial(_solve_plane, parameters, posed.mapped)
     results = solve_planes(posed.problem, posed.targets, posed.totals, how, max(0.0, clock.left))
-    scaling, kernel_map = posed.scaling, posed.kernel_map
-    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, X, posed.alike)
+    kernel_map = posed.mapped if isinstance(posed.mapped, KernelMap) else None
+    basis = posed.mapped if isinstance(posed.mapped, RowBasis) else None
+    scaling, alike = posed.scaling, posed.alike
+    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, X, alike, basis)
 
 
 # -- before the search -------------------------------------------------------------------------------
@@ -71,7 +74,7 @@ class Posed(NamedTuple):
     targets: list[FloatArray]  #: for each plane the signs of the labelled rows
     totals: list[float]  #: for each plane the known total of its class
     scaling: Scaling | RankScaling
-    kernel_map: KernelMap | None
+    mapped: KernelMap | RowBasis | None  #: what maps the rows, if anything does
     alike: IntArray  #: a number for each unlabelled row, the same for equal rows
 
     @property
@@ -81,9 +84,7 @@ class Posed(NamedTuple):
         return tuple(replace(self.problem, y=target, n_positive=total) for target, total in planes)
 
 
-def pose(
-    parameters: Parameters, X: FloatArray, labels: Labels, weight: FloatArray, known: KnownTotals
-) -> Posed:
+def pose(parameters: Parameters, X: Any, labels: Labels, weight: FloatArray, known: KnownTotals) -> Posed:
     """Scale and map the rows, and state the problems; for the parameters see :func:`make_fit`."""
     counts, is_labelled = weight > 0, labels.codes >= 0
     labelled, unlabelled = np.flatnonzero(is_labelled & counts), np.flatnonzero(~is_labelled & counts)
@@ -91,9 +92,9 @@ def pose(
     totals = _totals(labels, known, weight[unlabelled])
     scaling = _learn_scaling(parameters, X, weight)
     _check_norm(parameters)
-    rows, others, kernel_map = _features(parameters, scaling.transform(X), labelled, unlabelled, weight)
+    rows, others, mapped = _features(parameters, scaling.transform(X), labelled, unlabelled, weight)
     targets = labels.targets(labelled)
-    alike = profiles(X[unlabelled])
+    alike = sparse_profiles(X[unlabelled]) if is_wide(X) else profiles(X[unlabelled])
     problem = Problem(
         rows,
         targets[0],
@@ -105,7 +106,7 @@ def pose(
         side_margin=_margin(parameters, labels, alike),
         norm=parameters.norm,
     )
-    return Posed(problem, targets, totals, scaling, kernel_map, alike)
+    return Posed(problem, targets, totals, scaling, mapped, alike)
 
 
 def _check_labelled(labels: Labels, labelled: RowArray, unlabelled: RowArray) -> None:
@@ -145,7 +146,7 @@ def _margin(parameters: Parameters, labels: Labels, alike: IntArray) -> float:
     return float(parameters.side_margin)
 
 
-def _learn_scaling(parameters: Parameters, X: FloatArray, weight: FloatArray) -> Scaling | RankScaling:
+def _learn_scaling(parameters: Parameters, X: Any, weight: FloatArray) -> Scaling | RankScaling:
     """The scaling of the rows that count; a kernel matrix has none."""
     if parameters.standardize == "rank" and parameters.kernel == "linear":
         why = "needs a kernel, because a plane of ranks is no plane in the units of"
@@ -176,9 +177,13 @@ def _check_norm(parameters: Parameters) -> None:
 
 
 def _features(
-    parameters: Parameters, X: FloatArray, labelled: RowArray, unlabelled: RowArray, weight: FloatArray
-) -> tuple[FloatArray, FloatArray, KernelMap | None]:
-    """The scaled rows as the problem sees them: as they are, or mapped by the kernel."""
+    parameters: Parameters, X: Any, labelled: RowArray, unlabelled: RowArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, KernelMap | RowBasis | None]:
+    """The scaled rows as the problem sees them: as they are, by a basis, or mapped by the kernel."""
+    if is_wide(X):
+        basis, features = fit_basis(X, labelled, unlabelled, parameters.n_components, parameters.seed)
+        features.flags.writeable = False
+        return features[: len(labelled)], features[len(labelled) :], basis
     if parameters.kernel == "linear":
         return X[labelled], X[unlabelled], None
     rows = np.append(labelled, unlabelled)
@@ -205,15 +210,15 @@ def _features(
 
 # -- the search --------------------------------------------------------------------------------------
 def _solve_plane(
-    parameters: Parameters, kernel_map: KernelMap | None, problem: Problem, seconds: float
+    parameters: Parameters, mapped: KernelMap | RowBasis | None, problem: Problem, seconds: float
 ) -> Result:
     """An answer by the method and the solver of the parameters; an error if there is none."""
     method, options = parameters.method, parameters.further_options()
     if problem.m == 0:  # every method is the SVM, with nothing to set
         get_method(method)
         method, options = "svm", {}
-    if kernel_map is not None and "proof" in options:
-        options["proof_note"] = str(kernel_map)  # an approximated kernel is another one
+    if mapped is not None and "proof" in options:
+        options["proof_note"] = str(mapped)  # an approximated kernel is another one
     result = solve(
         problem,
         method,
@@ -224,9 +229,10 @@ def _solve_plane(
     )
     if not result.found:
         raise CS3VMError(_not_found(result, parameters.time_limit))
-    if kernel_map is None:
+    if mapped is None:
         return result
-    return replace(result, extras={**result.extras, "kernel": kernel_map.describe()})
+    said = {"basis": str(mapped)} if isinstance(mapped, RowBasis) else {"kernel": mapped.describe()}
+    return replace(result, extras={**result.extras, **said})
 
 
 def _not_found(result: Result, time_limit: float) -> Note:

@@ -87,7 +87,7 @@ class KernelMap:
         """The features φ(x) of scaled rows; memory: the result and one block."""
         features = np.empty((len(X), self.rank))
         for part in blocks(len(X), self.rank):
-            features[part] = _solve_rows(self.factor, self.similarities(X[part]))
+            features[part] = solve_rows(self.factor, self.similarities(X[part]))
         return features
 
     def to_landmarks(self, w: FloatArray) -> FloatArray:
@@ -234,7 +234,7 @@ def _nystroem_map(source: Source, chosen: RowArray) -> tuple[KernelMap, FloatArr
     features, lost, worst = np.empty((n, len(chosen))), 0.0, 0.0
     for part in blocks(n, len(chosen)):
         here = np.arange(part.start, part.stop)
-        features[part] = _solve_rows(triangle, source.values(here, chosen))
+        features[part] = solve_rows(triangle, source.values(here, chosen))
         mean, largest = _residuals(source, here, features[part])
         lost, worst = lost + mean * len(here) / n, max(worst, largest)
     exact = worst <= 10 * TOLERANCE  # rounding in the triangular system adds to the tolerance
@@ -255,7 +255,7 @@ def _residuals(source: Source, i: Any, features: FloatArray) -> tuple[float, flo
     return max(0.0, float(part.mean())), float(part.max(initial=0.0))
 
 
-def _solve_rows(triangle: FloatArray, values: FloatArray) -> FloatArray:
+def solve_rows(triangle: FloatArray, values: FloatArray) -> FloatArray:
     """The rows of ``values·L⁻ᵀ``."""
     solved = solve_triangular(triangle, values.T, lower=True, overwrite_b=True, check_finite=False)
     return np.asarray(solved.T)

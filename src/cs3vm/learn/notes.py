@@ -10,6 +10,7 @@ from .._typing import BoolArray, LabelArray
 from ..exceptions import Note
 from ..model.result import Result
 from .kernel_map import KernelMap
+from .sparse_rows import RowBasis
 from .verdict import aims_at_objective, is_nearly_trivial
 
 #: So many features that the 1-norm leaves out are named.
@@ -83,6 +84,13 @@ def kernel_note(result: Result) -> list[Note]:
     if kernel is None or kernel["exact"]:
         return []
     return [Note(f"{kernel['text']}: objective, bound and proof are those of the approximated kernel")]
+
+
+def basis_note(basis: RowBasis | None) -> list[Note]:
+    """Where the weights of sparse rows were looked for, unless everywhere."""
+    if basis is None or basis.is_complete:
+        return []
+    return [Note(f"sparse rows: the search was for {basis}, and bound and proof are about those alone")]
 
 
 def cut_note(kernel_map: KernelMap, time_limit: float) -> list[Note]:

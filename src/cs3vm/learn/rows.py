@@ -11,12 +11,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray, RowArray
 from ..exceptions import InvalidProblemError
+from .sparse_rows import canonical, is_wide
 
 
-def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool) -> FloatArray:
-    """X as finite numbers; ``reset`` when it is fitted to, so that its features are remembered."""
+def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+    """X as finite numbers; ``reset`` when it is fitted to, so that its features are remembered.
+
+    Sparse rows of many columns stay so for linear models with ½‖w‖², which need no dense ones.
+    """
     try:
         rows = validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
@@ -28,17 +32,23 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool) -> FloatArray:
             f"X must be numeric, but {error}{_text_columns(X)}: encode text as numbers, "
             "for example with sklearn.preprocessing.OneHotEncoder"
         ) from error
-    X = rows.toarray() if issparse(rows) else rows
-    bad = ~np.isfinite(X)
+    stays = is_wide(rows) and estimator.kernel == "linear" and estimator.norm == "l2"
+    X = canonical(rows) if stays else rows.toarray() if issparse(rows) else rows
+    bad = ~np.isfinite(X.data if stays else X)
     if bad.any():
-        row, column = (int(i[0]) for i in np.nonzero(bad))
+        row, column = (int(i[0]) for i in (_places(X, bad) if stays else np.nonzero(bad)))
         names = getattr(estimator, "feature_names_in_", None)
         name = "" if names is None else f" ({names[column]!r})"
         raise InvalidProblemError(
             f"Input X contains NaN or infinity: {int(bad.sum())} values, the first in row {row}, "
             f"column {column}{name}. Impute them or drop the rows; only y may have missing values"
         )
-    return np.asarray(X)
+    return X if stays else np.asarray(X)
+
+
+def _places(X: Any, bad: BoolArray) -> tuple[RowArray, RowArray]:
+    """Rows and columns of stored values."""
+    return np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[bad], X.indices[bad]
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> FloatArray:

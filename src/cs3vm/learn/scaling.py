@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .._typing import FloatArray
 from ..exceptions import UnknownNameError
+from .sparse_rows import scaled
 
 #: The paper's range [-v, v] for a coordinate that is still large after centring.
 PAPER_RANGE = 100.0
@@ -22,8 +25,10 @@ class Scaling:
     shift: FloatArray
     factor: FloatArray
 
-    def transform(self, X: FloatArray) -> FloatArray:
-        """Scale the rows of X."""
+    def transform(self, X: Any) -> Any:
+        """Scale the rows of X; sparse ones stay so, and have no shift."""
+        if issparse(X):
+            return scaled(X, self.factor)
         return np.asarray((X - self.shift) * self.factor)
 
     def to_original(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
@@ -93,8 +98,26 @@ def no_scaling(X: FloatArray) -> Scaling:
     return Scaling(np.zeros(X.shape[1]), np.ones(X.shape[1]))
 
 
-def make_scaling(name: str | None, X: FloatArray, weights: FloatArray | None = None) -> Scaling | RankScaling:
+def sparse_scaling(name: str | None, X: Any, weights: FloatArray | None = None) -> Scaling:
+    """Sparse columns are not centred, which would fill them, nor made equally wide.
+
+    Words are best left as they are: divided by their deviations, rare ones drown all others. So "zscore" is
+    one factor for all columns, by which rows have a mean square length of 1; "paper" only reduces columns.
+    """
+    scaling = no_scaling(X)
+    if name == "zscore":
+        square = float(np.average(np.asarray((X * X).sum(axis=1)).ravel(), weights=weights))
+        return Scaling(scaling.shift, scaling.factor / (np.sqrt(square) or 1.0))
+    if name == "paper":
+        largest = abs(X).max(axis=0).toarray().ravel()
+        return Scaling(scaling.shift, PAPER_RANGE / np.maximum(largest, PAPER_RANGE))
+    return scaling
+
+
+def make_scaling(name: str | None, X: Any, weights: FloatArray | None = None) -> Scaling | RankScaling:
     """Return the scaling of that name: ``"paper"``, ``"zscore"``, ``"rank"`` or None."""
+    if issparse(X):
+        return sparse_scaling(name, X, weights)
     if name is None:
         return no_scaling(X)
     if name == "paper":

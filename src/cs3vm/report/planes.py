@@ -77,7 +77,7 @@ def _sides(codes: IntArray, own: int) -> SignArray:
 
 def _weights(fit: Fit, plane: int, names: tuple[str, str], features: Sequence[str]) -> list[Weight]:
     """The features by the size of their weight."""
-    w = np.asarray(fit.results[plane].coef)
+    w = fit.normals[plane]
     assert isinstance(fit.scaling, Scaling)  # ranks are for kernels
     original, _ = fit.scaling.to_original(w, 0.0)
     return [

@@ -52,7 +52,7 @@ def draw_figures(
     sides: SignArray,
     max_points: int = MAX_POINTS,
 ) -> dict[str, str]:
-    """Data addresses of the figures of one plane, by name; a kernel has no weights to draw."""
+    """Data addresses of the figures of one plane, by name; a kernel or a basis has no weights to draw."""
 
     def histogram(ax: Any) -> Any:
         return plots.score_histogram(result, ax, names=names, sides=sides)
@@ -64,7 +64,7 @@ def draw_figures(
     figures: dict[str, tuple[Callable[[Any], Any], float]] = {
         "convergence": (lambda ax: plots.convergence(result, ax), 3.6)
     }
-    if "kernel" not in result.extras:
+    if not {"kernel", "basis"} & set(result.extras):
         figures["weights"] = (lambda ax: plots.weights(result, feature_names, ax)), 1.0 + 0.22 * n_bars
     if result.problem.m:
         figures["histogram"] = histogram, 4.5

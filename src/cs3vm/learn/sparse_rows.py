@@ -1,0 +1,107 @@
+r"""Sparse rows of many columns, such as texts: a plane for them without a dense table of all their values.
+
+A plane's weights are a sum of rows: those of the SVM of labelled rows, those that meet a count of unlabelled
+ones, too. So the problem sees the rows by their coordinates in a basis that some rows span, the labelled ones
+and others, and the weights that it finds are turned into weights of columns. With :math:`P` the rows of the
+basis and :math:`L` the Cholesky factor of :math:`PP^\top`, the coordinates are :math:`L^{-1}Px`. If the basis
+spans all rows nothing is lost; if it spans the labelled ones, nothing of the SVM is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.sparse import csr_array, diags_array, issparse
+
+from .._typing import FloatArray, IntArray, RowArray
+from .kernel import blocks
+from .kernel_map import pivoted_cholesky, solve_rows
+
+#: Sparse rows with up to so many columns become dense: their coordinates would take as much memory.
+DENSE_COLUMNS = 300
+#: Rows in the basis, or twice the number of labelled rows, up to the latter.
+BASIS_ROWS, MOST_ROWS = 600, 1500
+
+
+@dataclass(frozen=True, eq=False)
+class RowBasis:
+    """The rows that span the weights, in scaled units, and the triangle that makes them orthonormal."""
+
+    rows: Any  #: CSR
+    triangle: FloatArray
+    made_of: int  #: rows that were tried; of those that depend on each other some are left out
+    n_rows: int  #: of the fit
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the basis was made of all rows of the fit, so that it spans every possible answer."""
+        return bool(self.made_of == self.n_rows)
+
+    def to_columns(self, w: FloatArray) -> FloatArray:
+        """The weights of the scaled columns for a normal vector in coordinates."""
+        return np.asarray(self.rows.T @ solve_triangular(self.triangle, w, lower=True, trans="T"))
+
+    def __str__(self) -> str:
+        return f"weights that {len(self.triangle)} of the {self.n_rows} rows span"
+
+
+def is_wide(X: Any) -> bool:
+    """Whether rows are sparse and have so many columns that they stay so."""
+    return bool(issparse(X)) and X.shape[1] > DENSE_COLUMNS
+
+
+def canonical(X: Any) -> Any:
+    """The rows as CSR in which equal rows look alike: sorted, without zeros."""
+    rows = csr_array(X, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows
+
+
+def scaled(X: Any, factor: FloatArray) -> Any:
+    """The rows with each column times its factor."""
+    return X if np.all(factor == 1.0) else csr_array(X @ diags_array(factor))
+
+
+def sparse_profiles(X: Any) -> IntArray:
+    """A number for each row, the same for equal rows: two random sums of its values tell it from others."""
+    sums = X @ np.random.default_rng(0).normal(size=(X.shape[1], 2))
+    return np.asarray(np.unique(sums, axis=0, return_inverse=True)[1].ravel(), dtype=np.int64)
+
+
+def fit_basis(
+    X: Any, labelled: RowArray, unlabelled: RowArray, number: int | None, seed: int
+) -> tuple[RowBasis, FloatArray]:
+    """A basis of scaled rows, and the coordinates of all rows that count, labelled ones first.
+
+    Parameters
+    ----------
+    X
+        Scaled rows, CSR.
+    labelled, unlabelled
+        The numbers of the rows that count.
+    number
+        How many rows the basis is made of. Default: as :data:`BASIS_ROWS` says.
+    seed
+        Draws the rows of the basis.
+    """
+    rows = np.append(labelled, unlabelled)
+    wanted = number or max(BASIS_ROWS, min(2 * len(labelled), MOST_ROWS))
+    chosen = _choose(labelled, unlabelled, min(wanted, len(rows)), np.random.default_rng(seed))
+    P = X[chosen]
+    order, factor = pivoted_cholesky((P @ P.T).toarray(), chosen)
+    basis = RowBasis(csr_array(P[order]), np.tril(factor[order]), len(chosen), len(rows))
+    features = np.empty((len(rows), len(order)))
+    for part in blocks(len(rows), len(order)):
+        features[part] = solve_rows(basis.triangle, (X[rows[part]] @ basis.rows.T).toarray())
+    return basis, features
+
+
+def _choose(labelled: RowArray, unlabelled: RowArray, number: int, rng: np.random.Generator) -> RowArray:
+    """The labelled rows and others by chance, or some of the labelled ones if there are too many."""
+    if len(labelled) >= number:
+        return rng.choice(labelled, number, replace=False)
+    return np.append(labelled, rng.choice(unlabelled, number - len(labelled), replace=False))

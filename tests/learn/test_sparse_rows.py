@@ -1,0 +1,187 @@
+"""Sparse rows of many columns: never dense, never centred, and the same answers as dense ones."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from cs3vm import CS3VMClassifier
+from cs3vm.exceptions import CS3VMWarning, InvalidProblemError
+from cs3vm.learn import sparse_rows
+from cs3vm.learn.scaling import make_scaling
+from cs3vm.learn.sparse_rows import canonical, fit_basis, sparse_profiles
+
+COLUMNS = 2000
+
+
+def words(n=90, labelled=16, seed=0):
+    """Rows of two kinds that prefer different words, labels, and the number of positives among the others."""
+    rng = np.random.default_rng(seed)
+    truth = np.where(rng.random(n) < 0.4, 1.0, -1.0)
+    own = np.where(truth[:, None] > 0, rng.integers(0, 150, (n, 12)), rng.integers(100, 250, (n, 12)))
+    columns = np.column_stack([own, rng.integers(250, COLUMNS, (n, 12))])
+    values = rng.uniform(0.5, 2.0, columns.shape)
+    X = sparse.csr_matrix((values.ravel(), (np.repeat(np.arange(n), 24), columns.ravel())), (n, COLUMNS))
+    y = np.where(np.arange(n) < labelled, truth, np.nan)
+    y[:2] = [1.0, -1.0]
+    return X, y, int((truth[labelled:] > 0).sum()), truth
+
+
+def fitted(X, y, total, method="top_tau", **parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CS3VMWarning)
+        return CS3VMClassifier(method, time_limit=3, **parameters).fit(X, y, n_positive=total)
+
+
+@pytest.fixture
+def no_dense_tables(monkeypatch):
+    """No sparse matrix with all columns becomes dense."""
+    for kind in (sparse.csr_matrix, sparse.csr_array, sparse.csc_array, sparse.coo_array):
+        for name in ("toarray", "todense"):
+            original = getattr(kind, name)
+
+            def guarded(self, *words, original=original, **more):
+                assert self.ndim == 1 or max(self.shape) < COLUMNS, f"{self.shape} became dense"
+                return original(self, *words, **more)
+
+            monkeypatch.setattr(kind, name, guarded)
+
+
+# -- the fit -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("method", ["svm", "top_tau", "direct"])
+@pytest.mark.parametrize("standardize", ["zscore", "paper", None])
+@pytest.mark.parametrize("predictor", ["plane", "student"])
+def test_rows_stay_sparse_from_fit_to_predict(no_dense_tables, method, standardize, predictor):
+    X, y, total, _ = words()
+    clf = fitted(X, y, total, method, standardize=standardize, predictor=predictor, n_components=40)
+    assert clf.coef_.shape == (1, COLUMNS)
+    assert clf.result_.problem.d == 40
+    np.testing.assert_allclose(
+        clf.decision_function(X), X @ clf.fit_.predictor.coef[0] + clf.fit_.predictor.intercept
+    )
+    if predictor == "plane":
+        np.testing.assert_array_equal(clf.predict(X)[np.isnan(y)], clf.transduction_[np.isnan(y)])
+
+
+@pytest.mark.parametrize("method", ["svm", "top_tau"])
+@pytest.mark.parametrize("number", [None, 30])
+def test_simple_rules_are_those_of_dense_rows(method, number):
+    X, y, total, _ = words()
+    same = {"standardize": None, "side_margin": 0.0}
+    dense = fitted(X.toarray(), y, total, method, **same)
+    clf = fitted(X, y, total, method, n_components=number, **same)
+    np.testing.assert_allclose(clf.coef_, dense.coef_, atol=1e-6)
+    assert clf.result_.objective == pytest.approx(dense.result_.objective, rel=1e-6)
+    assert clf.transduction_.tolist() == dense.transduction_.tolist()
+
+
+def test_a_basis_of_all_rows_loses_nothing():
+    X, y, total, _ = words(n=40)
+    dense = fitted(X.toarray(), y, total, "auto", standardize=None)
+    clf = fitted(X, y, total, "auto", standardize=None)
+    assert clf.fit_.basis.is_complete
+    assert clf.result_.objective == pytest.approx(dense.result_.objective, rel=1e-4)
+    assert not any("sparse rows" in note for note in clf.summary().notes)
+
+
+def test_an_incomplete_basis_is_said():
+    X, y, total, _ = words()
+    clf = fitted(X, y, total, "direct", n_components=30)
+    assert clf.result_.extras["basis"] == "weights that 30 of the 90 rows span"
+    assert any("the search was for weights that 30 of the 90 rows span" in n for n in clf.summary().notes)
+
+
+def test_few_columns_are_the_same_as_dense_ones():
+    X, y, total, _ = words()
+    X = X[:, :200]
+    dense, clf = fitted(X.toarray(), y, total), fitted(X, y, total)
+    np.testing.assert_array_equal(clf.coef_, dense.coef_)
+    assert clf.fit_.basis is None
+
+
+@pytest.mark.parametrize("parameters", [{"kernel": "rbf"}, {"norm": "l1"}])
+def test_kernels_and_other_norms_take_sparse_rows_as_before(parameters):
+    X, y, total, _ = words()
+    X = X[:, :310]
+    assert fitted(X, y, total, **parameters).fit_.basis is None
+
+
+def test_several_classes():
+    X, y, _, _ = words()
+    y = np.where(np.isnan(y), np.nan, np.where(np.arange(len(y)) % 5 == 4, 2.0, y))
+    m = int(np.isnan(y).sum())
+    clf = fitted(X, y, {-1: m - 30, 1: 20, 2: 10}, n_components=40)
+    assert clf.coef_.shape == (3, COLUMNS)
+    assert clf.predict(X).shape == (len(y),)
+
+
+def test_rows_of_weight_zero_get_a_label():
+    X, y, total, _ = words()
+    weight = np.where(np.arange(len(y)) == len(y) - 1, 0.0, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CS3VMWarning)
+        clf = CS3VMClassifier("top_tau").fit(X, y, n_positive=total - 1, sample_weight=weight)
+    assert clf.transduction_[-1] == clf.predict(X[-1:])[0]
+
+
+def test_classes_are_found():
+    X, y, total, truth = words(n=200, labelled=40)
+    clf = fitted(X, y, total)
+    assert np.mean(clf.transduction_ == truth) > 0.9
+
+
+# -- the parts -----------------------------------------------------------------------------------------------
+def test_coordinates_keep_lengths_and_angles():
+    X, _, _, _ = words(n=30)
+    basis, features = fit_basis(canonical(X), np.arange(10), np.arange(10, 30), None, 0)
+    np.testing.assert_allclose(features @ features.T, (X @ X.T).toarray(), atol=1e-9)
+    w = np.random.default_rng(0).normal(size=features.shape[1])
+    np.testing.assert_allclose(X @ basis.to_columns(w), features @ w, atol=1e-9)
+
+
+def test_equal_rows_and_many_labels():
+    X, _, _, _ = words(n=30)
+    X = sparse.vstack([X, X]).tocsr()
+    basis, features = fit_basis(canonical(X), np.arange(50), np.arange(50, 60), 40, 0)
+    assert len(basis.triangle) <= 30
+    assert basis.made_of == 40
+    assert not basis.is_complete
+    np.testing.assert_allclose(features[:30], features[30:], atol=1e-9)
+    alike = sparse_profiles(canonical(X))
+    np.testing.assert_array_equal(alike[:30], alike[30:])
+    assert len(np.unique(alike)) == 30
+
+
+def test_the_rows_of_the_user_are_left_alone():
+    X = sparse.csr_matrix(([1.0, 2.0, 0.0, 3.0], ([0, 0, 0, 1], [5, 5, 2, 400])), (2, 500))
+    before = X.data.copy()
+    rows = canonical(X)
+    assert rows.nnz == 2
+    np.testing.assert_array_equal(X.data, before)
+
+
+def test_scalings_have_no_shift():
+    X = canonical(words()[0]) * 300.0
+    for name in ("zscore", "paper", None):
+        scaling = make_scaling(name, X)
+        assert not scaling.shift.any()
+        scaled = scaling.transform(X)
+        assert sparse.issparse(scaled)
+        np.testing.assert_allclose(scaled.toarray(), X.toarray() * scaling.factor)
+    rows = make_scaling("zscore", X).transform(X)
+    assert np.mean(rows.power(2).sum(axis=1)) == pytest.approx(1.0)
+    assert abs(make_scaling("paper", X).transform(X)).max() == pytest.approx(100.0)
+    assert (make_scaling("zscore", 0.0 * X).factor == 1.0).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_value_that_is_no_number_is_found(bad):
+    X, y, total, _ = words()
+    X[7, 1234] = bad
+    with pytest.raises(InvalidProblemError, match=r"1 values, the first in row 7, column 1234"):
+        fitted(X, y, total)
+
+
+def test_the_limits_are_in_order():
+    assert sparse_rows.DENSE_COLUMNS <= sparse_rows.BASIS_ROWS < sparse_rows.MOST_ROWS
