@@ -89,7 +89,7 @@ def _estimates(clf: CS3VMClassifier) -> Row:
             row[f"{name}_{field}"] = f"{getattr(found[name], field):.4f}" if accuracy else ""
     row["ranking"], row["ranking_error"] = (f"{v:.4f}" for v in accuracy.ranking) if accuracy else ("", "")
     better = accuracy.ahead_by(HYSTERESIS)
-    row["safe"] = better.rule if better else "auto"
+    row["safe"] = better.rule if better else "auto" if accuracy else "top_tau"
     return row
 
 
