@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.reliable import TABLES, cell, coverage, missed, safe_choices, survey_table
+from benchmarks.reliable import TABLES, cell, coverage, missed, safe_choices, survey_table, worth
 
 
 def row(true=0.7, share=0.75, low=0.6, high=0.9, simple=0.7, safe="auto", **fields):
@@ -45,3 +45,11 @@ def test_one_cell_is_measured():
     assert found["known"] == 1
     assert 0 < float(found["auto_low"]) <= float(found["auto_share"]) <= float(found["auto_high"]) <= 1
     assert found["safe"] in ("auto", "top_tau", "recommended")
+
+
+def test_answers_near_the_trivial_one_are_counted_apart():
+    fields = {"n_positive": "50", "m": "100", "ranking": "0.5", "ranking_error": "0.1"}
+    near = {"auto_of_trivial": "0.95", "recommended_of_trivial": "0.2"}
+    text = worth([row(true=0.5, **fields, **near)])
+    assert "| objective / that of w = 0 from 0.9 to 0.99 | 1 | 0.000 | 1.00 |" in text
+    assert "| objective / that of w = 0 from 0 to 0.3 | 1 | 0.600 | 0.00 |" in text

@@ -75,10 +75,15 @@ def test_top_tau_is_taken_where_our_search_is_made_bad(monkeypatch):
     assert clf.accuracy().own.rule == "top_tau"
 
 
-def test_without_an_estimate_it_is_the_default():
+def test_where_nothing_can_be_checked_it_is_the_simple_rule():
     clf = fit_safe(labels=(1, 20))
-    assert clf.fit_.method == "auto"
-    assert not clf.accuracy()
+    assert clf.fit_.method == "top_tau"
+    accuracy = clf.accuracy()
+    assert not accuracy
+    (note,) = accuracy.notes
+    assert note.startswith("method='safe' took the simple rule, SVM + top-τ: nothing else could be checked")
+    assert "“1.0” has one labelled row" in note
+    assert note.for_command_line().startswith("--method safe took the simple rule")
 
 
 def test_fully_labelled_rows_are_an_svm():

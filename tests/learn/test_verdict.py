@@ -27,7 +27,7 @@ def test_a_plane_hardly_better_than_none_is_nearly_trivial(lean, nearly):
     X, y = contradictory(lean)
     result = solve(Problem(X, y, [[-2.0], [2.0]], 1), "direct", time_limit=1)
     assert is_nearly_trivial(result) == nearly
-    assert (result.of_trivial >= 0.95) == nearly
+    assert (result.of_trivial >= 0.9) == nearly
     assert (judge([result], "direct", None).kind == "nearly trivial") == nearly
 
 

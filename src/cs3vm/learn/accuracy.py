@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..exceptions import Note
 from .cross_fit import Seen
-from .rules import RULES
+from .rules import RULES, TOP_TAU
 from .text_table import format_table
 
 #: Said wherever the estimate is.
@@ -24,7 +24,7 @@ ASSUMPTION = (
 #: held the truth in 74 to 84 % of the cases instead of 90, with this in 84 to 94 %.
 WORTH = 0.5
 #: Hidden rows are ranked no better than by chance if their AUC is above ½ by no more than this part of its
-#: standard error. Of such answers 40 % were worth nothing in the study, of the others 10 %.
+#: standard error. Of such answers 45 % were no better than a random draw in the study, of the others 13 %.
 CHANCE = 0.5
 #: The rule that gives everybody the more frequent class: no answer, but often right.
 MAJORITY = "majority"
@@ -140,7 +140,7 @@ class Accuracy:
 
     def _about_others(self) -> list[Note]:
         other = self.better
-        if self.instead_of and self:
+        if self.instead_of:
             return [self._choice()]
         if other is None:
             return []
@@ -152,6 +152,10 @@ class Accuracy:
         return [Note(f"{start}try {how}", f"{start}try {how.for_command_line()}")]
 
     def _choice(self) -> Note:
+        if not self:
+            simple = f"took the simple rule, {TOP_TAU.title}"
+            said = f"{simple}: nothing else could be checked, because {self.why_not}"
+            return Note(f"method='safe' {said}", f"--method safe {said}")
         usual = next(one for one in self.estimates if one.rule == self.instead_of)
         said = (
             f"took {self.own.title} instead of {usual.title}, which seems to be right less often, by "
@@ -159,8 +163,10 @@ class Accuracy:
         )
         return Note(f"method='safe' {said}", f"--method safe {said}")
 
-    def seen_from(self, rule: str) -> Accuracy:
-        """The same with another rule as the answer."""
+    def seen_from(self, rule: str, usual: str) -> Accuracy:
+        """The same with another rule as the answer, instead of the usual one."""
+        if not self:
+            return replace(self, instead_of=usual)
         own = next(one for one in self.estimates if one.rule == rule)
         first = replace(own, gain=0.0, error=0.0)
         rest = [
@@ -168,7 +174,7 @@ class Accuracy:
             for one in self.estimates
             if one is not own
         ]
-        return replace(self, estimates=(first, *rest), instead_of=self.own.rule)
+        return replace(self, estimates=(first, *rest), instead_of=usual)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, without NaN, for files."""

@@ -47,7 +47,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``"auto"``, ``"svm"``, ``"top_tau"``, ``"cs3vm"``, ``"rcm"``, ``"ircm"``, ``"wircm"`` or ``"direct"``;
         see :func:`cs3vm.solve`. ``"safe"`` is ``"auto"`` unless hidden labels say that the top-τ rule, a
         linear model or the recommended kernel is right more often by more than half a standard error; it then
-        takes that one. It takes up to four times as long; see :meth:`accuracy`.
+        takes that one, and the top-τ rule where no label can be hidden. It takes up to four times as long;
+        see :meth:`accuracy`.
     solver
         The solver of the mixed-integer problems; see :func:`cs3vm.available_solvers`.
     C

@@ -13,7 +13,7 @@ from .fit import Fit
 from .fitting import make_fit
 from .labels import Labels
 from .parameters import Parameters
-from .rules import RULES, Rule
+from .rules import RULES, TOP_TAU, Rule
 
 #: What is fitted first, and kept unless something else is better.
 DEFAULT = "auto"
@@ -35,7 +35,9 @@ def make_safe_fit(
     """Fit by the default method, hide labels, and fit again by the rule that brings back more of them.
 
     Another rule must be better by a part of the standard error of the difference, in which both are judged
-    by the same hidden labels. For the parameters see :func:`cs3vm.learn.fitting.make_fit`.
+    by the same hidden labels. Where no label can be hidden, because a class has only one, the simple rule is
+    taken: on average the default is a little better then, but where it fails nobody would notice. For the
+    parameters see :func:`cs3vm.learn.fitting.make_fit`.
     """
     usual = replace(parameters, method=DEFAULT)
     fit = make_fit(usual, X, labels, weight, known, features)
@@ -44,14 +46,14 @@ def make_safe_fit(
     try:
         accuracy = estimate_accuracy(fit)
         better = accuracy.ahead_by(HYSTERESIS)
-        if better is None:
+        if fit.problem.m == 0 or (accuracy and better is None):
             return fit
-        rule = RULES[better.rule]
+        rule = TOP_TAU if better is None else RULES[better.rule]
         chosen = make_fit(_changed(usual, rule), X, labels, weight, known, features)
     except (KeyboardInterrupt, CS3VMError):  # there is an answer already
         return fit
     key = next(key for key, value in fit.estimated.items() if value is accuracy)
-    chosen.estimated[key] = accuracy.seen_from(rule.name)
+    chosen.estimated[key] = accuracy.seen_from(rule.name, DEFAULT)
     return chosen
 
 

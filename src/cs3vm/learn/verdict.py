@@ -10,8 +10,9 @@ from ..model.result import Result
 from .accuracy import Accuracy
 from .baselines import BASELINES
 
-#: An objective this near to that of the best plane that ignores the features (w = 0) is nearly trivial.
-NEARLY = 0.05
+#: An objective this near to that of the best plane that ignores the features (w = 0) is nearly trivial. In
+#: ``python -m benchmarks reliable`` such answers were hardly better than a random draw with the right total.
+NEARLY = 0.1
 
 
 class Judgement(NamedTuple):
