@@ -116,10 +116,10 @@ def improve(
     **options: Any,
 ) -> Result:
     """The heuristic as a phase: look for a better point than the start until the search stagnates."""
-    from ..engine.heuristic import local_search  # compiled code: loaded when first needed
+    from ..engine.heuristic.improve import improve as search  # compiled code: loaded when first needed
 
     best = [] if start is None or start.coef is None else [start.coef]
-    found = local_search.improve(problem, [*starts, *best], **options)
+    found = search(problem, [*starts, *best], **options)
     # the relaxation of the root, which is the SVM, closes the problem
     return replace(found, status=Status.OPTIMAL, n_nodes=1) if found.gap <= gap else found
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray
-from ..core.quadratic import ROUGH, solve_rows
+from ..core.quadratic import ROUGH
 from .incumbent import LABELLED_ROWS, Plane, Search
 
 #: Rows of the sample that tells how many agree.
@@ -31,13 +31,18 @@ class Corners:
         m = self.problem.m
         self.sample = self.problem.U[:: max(1, m // SAMPLE_ROWS)]
         self.exist = False
+        self.known: list[Plane] = []
         if m > 0 and self.problem.side_margin == 0.0:
             self.mode = np.array([_most_frequent(column) for column in self.sample.T])
             self.exist = len(self._columns(self.mode)) > 0
 
     def best(self, number: int) -> list[Plane]:
         """The best planes of the usual number of corners, best first."""
-        return sorted(self._several(), key=lambda plane: plane.value)[:number] if self.exist else []
+        if self.exist and not self.known:
+            # many corners lead to the same plane
+            distinct = {f"{plane.value:.6g}": plane for plane in self._several()}
+            self.known = sorted(distinct.values(), key=lambda plane: plane.value)
+        return self.known[:number]
 
     def _several(self) -> Iterator[Plane]:
         problem = self.problem
@@ -45,11 +50,19 @@ class Corners:
         for _ in range(min(CORNERS, NUMBERS // ((problem.n + problem.m) * problem.d))):
             if self.search.expired:
                 return
-            yield self.through(self.sample[self.rng.integers(len(self.sample))])
+            yield self.through(self._any_row())
 
-    def through(self, corner: FloatArray) -> Plane:
+    def any(self, price: FloatArray) -> Plane:
+        """A plane through any row, with other prices of the labelled rows."""
+        return self.through(self._any_row(), price)
+
+    def _any_row(self) -> FloatArray:
+        return np.asarray(self.sample[self.rng.integers(len(self.sample))])
+
+    def through(self, corner: FloatArray, price: FloatArray | None = None) -> Plane:
         """The columns in which most rows agree with the corner come first; one stays if it helps."""
         problem, search = self.problem, self.search
+        price = problem.C if price is None else price
         signed = (problem.X - corner) * problem.y[:, None]
         best = search.plane(np.zeros(problem.d))
         used: list[int] = []
@@ -62,7 +75,7 @@ class Corners:
                 continue
             # the plane passes through the corner: there is no intercept
             A = np.column_stack([signed[rows][:, columns], np.zeros(len(rows))])
-            v, _ = solve_rows(A, np.ones(len(rows)), problem.C[rows], ROUGH)
+            v, _ = search.solve_rows(A, np.ones(len(rows)), price[rows], ROUGH)
             w = np.zeros(problem.d)
             w[columns] = v[:-1]
             plane = search.plane(w)
