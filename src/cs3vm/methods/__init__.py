@@ -18,6 +18,8 @@ METHODS = {
     "direct": "our heuristic alone",
     "auto": "our heuristic, then the exact engine in the time that is left",
 }
+#: Those that obey a work limit, with a solver that does.
+COUNTING = ("direct", "auto", "cs3vm")
 #: Those that have a folder of their own.
 RECLUSTERING = ("rcm", "ircm", "wircm")
 

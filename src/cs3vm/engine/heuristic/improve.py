@@ -17,6 +17,7 @@ from ..._typing import FloatArray
 from ...model.budget import Budget
 from ...model.problem import Problem
 from ...model.result import Result
+from ...model.row_order import in_order
 from ...model.status import Callback
 from .corners import Corners
 from .incumbent import Plane, Search
@@ -49,7 +50,9 @@ def improve(
     patience: int = QUICK_PATIENCE,
 ) -> Result:
     """Search for a good plane until the search stagnates, the work is done or the time is over."""
-    search = Search(problem, Budget(time_limit, work_limit), callback)
+    budget = Budget(time_limit, work_limit)
+    ordered = in_order(problem)
+    search = Search(ordered.problem, budget, callback)
     try:
         search.offer(np.zeros(problem.d))
         svm = search.solve_svm()
@@ -62,8 +65,8 @@ def improve(
             for w in starts:
                 search.plane(np.asarray(w, dtype=float))
     except KeyboardInterrupt:
-        return search.result(interrupted=True)
-    return search.result()
+        return ordered.original(problem, search.result(interrupted=True))
+    return ordered.original(problem, search.result())
 
 
 def _from_subsamples(

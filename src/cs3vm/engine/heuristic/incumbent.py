@@ -219,6 +219,8 @@ class Search:
             self.z,
             lower_bound=self.lower_bound,
             seconds=self.budget.seconds,
+            work=self.budget.work,
+            hurried=self.budget.hurried,
             trace=tuple(self.trace),
             extras=extras,
         )
