@@ -79,7 +79,7 @@ def transduced(settings: dict[str, Any], problem: Problem, time_limit: float) ->
     """The labels that the classifier gives to the unlabelled rows."""
     rows = np.vstack([problem.X, problem.U])
     y = np.append(problem.y, np.full(problem.m, np.nan))
-    clf = CS3VMClassifier("direct", time_limit=time_limit, **settings)
+    clf = CS3VMClassifier("direct", time_limit=time_limit, side_margin=0, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CS3VMWarning)  # the table says what the accuracy is
         clf.fit(rows, y, n_positive=problem.n_positive)

@@ -30,7 +30,7 @@ CHOICES = (*CRITERIA, "auc+stability", "separation+auc", "separation+consensus")
 def cell(dataset: str, seed: int, sampling: str, time_limit: float) -> Row:
     problem, truth = standardised(draw(load(dataset), seed, sampling=sampling))
     X, y = np.vstack([problem.X, problem.U]), np.append(problem.y, np.full(problem.m, np.nan))
-    classifier = CS3VMClassifier("direct", time_limit=time_limit, standardize=None)
+    classifier = CS3VMClassifier("direct", time_limit=time_limit, standardize=None, side_margin=0)
     search = CS3VMSearch(classifier, GRID, criterion="stability", refit=False)
     search.fit(X, y, n_positive=problem.n_positive)
     results = search.cv_results_

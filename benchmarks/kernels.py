@@ -30,7 +30,9 @@ def cell(dataset: str, seed: int, kernel: str, time_limit: float) -> Row:
     total = int((data.y[np.isnan(y)] > 0).sum())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clf = CS3VMClassifier(kernel=kernel, time_limit=time_limit).fit(data.X, y, n_positive=total)
+        clf = CS3VMClassifier(kernel=kernel, time_limit=time_limit, side_margin=0).fit(
+            data.X, y, n_positive=total
+        )
     result = clf.result_
     return {
         "n": result.problem.n,
@@ -93,7 +95,7 @@ def measure(rows: int, kernel: str, landmarks: int, method: str, queue: Any) -> 
     y = np.append(problem.y, np.full(problem.m, np.nan))
     total = problem.n_positive
     del problem
-    clf = CS3VMClassifier(method, kernel=kernel, n_components=landmarks, time_limit=30.0)
+    clf = CS3VMClassifier(method, kernel=kernel, n_components=landmarks, time_limit=30.0, side_margin=0)
     began, cpu = time.perf_counter(), time.process_time()
     clf.fit(X, y, n_positive=total)
     queue.put(

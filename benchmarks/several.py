@@ -11,7 +11,8 @@ import pandas as pd
 
 from cs3vm import Problem, solve
 from cs3vm.learn.assignment import assign
-from cs3vm.learn.kernel_map import fit_kernel_map, make_kernel
+from cs3vm.learn.kernel import make_kernel
+from cs3vm.learn.kernel_map import fit_kernel_map
 from cs3vm.learn.scaling import make_scaling
 from experiments.rows import Row, existing, run_cells
 

@@ -24,7 +24,7 @@ from cs3vm.tables.model_file import load_model
 
 ENV = {"COLUMNS": "120", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 LABEL = ("--label", "cash")
-QUICK = ("--method", "top_tau", "--no-report")
+QUICK = ("--method", "top_tau", "--no-report", "--no-accuracy")
 
 
 def make_people(n_rows=120, seed=0):
@@ -78,7 +78,7 @@ def test_fit_writes_labels_and_a_model(people):
     assert "24 rows with label, 6 of them yes" in result.output
     assert "Written: people.labels.csv, people.model.json" in result.output
     labels = pd.read_csv("people.labels.csv", dtype={"person": str})
-    assert list(labels) == ["person", "given", "predicted", "score", "on_plane"]
+    assert list(labels) == ["person", "given", "predicted", "score", "undecided", "on_plane"]
     assert labels["person"].tolist() == frame["person"].tolist()
     given = labels["given"].notna()
     assert given.sum() == 24
@@ -357,6 +357,7 @@ GOOD = ("--positive", "yes", "--n-positive", "30", "--id", "person")
         ((*GOOD, "--solver", "cplex"), "unknown solver 'cplex'"),
         ((*GOOD, "--C", "0"), "0 is not a positive number"),
         ((*GOOD, "--time-limit", "-1"), "-1 is not a positive number"),
+        ((*GOOD, "--work-limit", "0"), "0 is not a positive number"),
         ((*GOOD, "--standardize", "no"), "--standardize"),
         ((*GOOD, "--out-dir", "people.csv"), "cannot write into people.csv"),
         ((*GOOD, "--out-dir", "/proc/none"), "cannot write into /proc/none"),
@@ -709,20 +710,26 @@ def test_rows_on_the_plane_are_explained_in_the_words_of_the_command(tmp_path, m
     steps = pd.DataFrame({"x": [0] * 5 + [2] * 5 + [1] * 20, "yes": [0] * 5 + [1] * 5 + [None] * 20})
     steps.to_csv("steps.csv", index=False)
     words = ("steps.csv", "--label", "yes", "--n-positive", "10", "--no-report", "--method", "direct")
-    result = run("fit", *words)
+    result = run("fit", *words, "--side-margin", "0")
     assert "20 of 20 unlabelled rows lie on the hyperplane" in result.stderr
-    assert "--side-margin 0.01 forbids it" in result.stderr
-    assert "lie on the hyperplane" not in run("fit", *words, "--force", "--side-margin", "0.01").stderr
+    assert "--side-margin auto forbids it" in result.stderr
+    result = run("fit", *words, "--force")
+    assert "lie on the hyperplane" not in result.stderr
+    assert "20 rows are undecided" in result.stdout
+    labels = pd.read_csv("steps.labels.csv")
+    assert labels["undecided"].tolist() == [0] * 10 + [1] * 20
+    assert (labels["predicted"][10:] == 1).sum() == 10
 
 
 def test_the_report_of_the_command_advises_in_its_words(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     steps = pd.DataFrame({"x": [0] * 5 + [2] * 5 + [1] * 20, "yes": [0] * 5 + [1] * 5 + [None] * 20})
     steps.to_csv("steps.csv", index=False)
-    result = run("fit", "steps.csv", "--label", "yes", "--n-positive", "10", "--method", "direct")
+    words = ("steps.csv", "--label", "yes", "--n-positive", "10", "--method", "direct")
+    result = run("fit", *words, "--side-margin", "0")
     assert result.exit_code == 0, result.output
     page = (tmp_path / "steps.report.html").read_text()
-    assert "--side-margin 0.01 forbids it" in page
+    assert "--side-margin auto forbids it" in page
     for word in ("options", "CtrlC", "callback"):
         assert word not in page
         assert word not in result.output

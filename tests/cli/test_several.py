@@ -43,7 +43,7 @@ def animals(tmp_path, monkeypatch):
     return frame
 
 
-def fit(*words, quick=("--method", "top_tau", "--no-report")):
+def fit(*words, quick=("--method", "top_tau", "--no-report", "--no-accuracy")):
     return run("fit", "animals.csv", "--label", "kind", "--id", "animal", *quick, *words)
 
 
@@ -58,7 +58,7 @@ def test_fit_meets_all_totals_and_predict_agrees(animals):
     assert "All totals are met" in result.output
     labels = pd.read_csv("animals.labels.csv")
     scores = [f"score_{name}" for name in NAMES]
-    assert list(labels) == ["animal", "given", "predicted", *sorted(scores)]
+    assert list(labels) == ["animal", "given", "predicted", *sorted(scores), "undecided"]
     unlabelled = labels["given"].isna()
     assert labels["predicted"][unlabelled].value_counts().to_dict() == TOTALS
     assert (labels["given"] == labels["predicted"])[~unlabelled].all()

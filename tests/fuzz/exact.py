@@ -125,6 +125,80 @@ def interior(rows: np.ndarray, signs: np.ndarray) -> np.ndarray | None:
     return np.append(found.x[:-1] / scale, found.x[-1]) if found.status == 0 else None
 
 
+def best_value(problem: Problem, z: np.ndarray) -> Fraction | None:
+    """The least objective of all planes with these sides, with no rounding at all; None if there is none.
+
+    The conditions of optimality of the quadratic program min ½|w|² + Σ C ξ are a linear complementarity
+    problem, which Lemke's method solves in rationals: x = (w⁺, w⁻, b⁺, b⁻, ξ) ≥ 0 and A x ≥ r.
+    """
+    assert problem.norm == "l2"
+    exact = ExactProblem(problem)
+    n, d, signs = problem.n, problem.d, [1 if one else -1 for one in z]
+    if any(side == -sign for side, sign in zip(problem.side, signs, strict=True)):
+        return None
+    planes = [(y, x, Fraction(1)) for y, x in zip(exact.y, exact.X, strict=True)]
+    planes += [(s, u, exact.margin) for s, u in zip(signs, exact.U, strict=True)]
+    size, zero = 2 * d + 2 + n, Fraction(0)
+    A = []
+    for i, (sign, row, _) in enumerate(planes):
+        there = [sign * v for v in (*row, *(-v for v in row), 1, -1)]
+        A.append([*there, *(Fraction(int(i == j)) for j in range(n))])
+    M = [[zero] * (size + len(A)) for _ in range(size + len(A))]
+    for k in range(d):
+        M[k][k] = M[d + k][d + k] = Fraction(1)
+        M[k][d + k] = M[d + k][k] = Fraction(-1)
+    for i, line in enumerate(A):
+        for k, value in enumerate(line):
+            M[size + i][k], M[k][size + i] = value, -value
+    q = [zero] * (2 * d + 2) + exact.C + [-target for _, _, target in planes]
+    x = _lemke(M, q)
+    if x is None:
+        return None
+    w = [p - m for p, m in zip(x[:d], x[d : 2 * d], strict=True)]
+    return exact.objective((w, x[2 * d] - x[2 * d + 1]), z)
+
+
+def _lemke(M: list[list[Fraction]], q: list[Fraction]) -> list[Fraction] | None:
+    """x ≥ 0 with M x + q ≥ 0 and x·(M x + q) = 0 for a positive semidefinite M; None if there is none."""
+    size = len(q)
+    if min(q) >= 0:
+        return [Fraction(0)] * size
+    # columns: the slacks, x, the artificial variable, the right side; ties are broken lexicographically
+    table = [
+        [Fraction(int(i == j)) for j in range(size)] + [-v for v in M[i]] + [Fraction(-1), q[i]]
+        for i in range(size)
+    ]
+    basis, artificial = list(range(size)), 2 * size
+    leaving, entering = min(range(size), key=lambda i: [q[i], *table[i][:size]]), artificial
+    while True:
+        pivot = table[leaving][entering]
+        table[leaving] = [value / pivot for value in table[leaving]]
+        for i, line in enumerate(table):
+            factor = line[entering]
+            if i != leaving and factor != 0:
+                table[i] = [a - factor * p for a, p in zip(line, table[leaving], strict=True)]
+        left, basis[leaving] = basis[leaving], entering
+        if left == artificial:
+            x = [Fraction(0)] * size
+            for line, variable in zip(table, basis, strict=True):
+                if variable >= size:
+                    x[variable - size] = line[-1]
+            return x
+        entering = left + size if left < size else left - size
+        rising = [i for i in range(size) if table[i][entering] > 0]
+        if not rising:
+            return None
+
+        def ratio(i: int, column: int = entering) -> list[Fraction]:
+            return [table[i][-1] / table[i][column], *(v / table[i][column] for v in table[i][:size])]
+
+        leaving = min(rising, key=ratio)
+        if artificial in basis:
+            own = basis.index(artificial)
+            if own in rising and ratio(own)[0] == ratio(leaving)[0]:
+                leaving = own
+
+
 def separable(rows: np.ndarray, signs: np.ndarray) -> bool:
     """Whether a plane has every row strictly on its side, decided exactly.
 

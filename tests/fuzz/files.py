@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -228,13 +229,13 @@ def apply_changes(document: Any, changes: list[Change]) -> Any:
                     value = value[key]
                 node[path[-1]] = json.loads(json.dumps(value))
             elif kind == "add" and isinstance(node, list):
-                node.insert(int(path[-1]), VALUES[what])
+                node.insert(int(path[-1]), deepcopy(VALUES[what]))
             elif kind == "add":
-                node[str(what)] = VALUES[what]
+                node[str(what)] = deepcopy(VALUES[what])
             elif kind == "repeat" and isinstance(node, list):
-                node.insert(int(path[-1]), node[path[-1]])
+                node.insert(int(path[-1]), deepcopy(node[path[-1]]))
             else:
-                node[path[-1]] = VALUES[what]
+                node[path[-1]] = deepcopy(VALUES[what])
         except (KeyError, IndexError, TypeError, ValueError):
             continue
     return document

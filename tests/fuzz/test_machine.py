@@ -9,7 +9,7 @@ import pytest
 
 from cs3vm import Problem, Result, Status
 from cs3vm.solvers.bnb_ import solve
-from tests.fuzz.exact import interior, proven_value, separable
+from tests.fuzz.exact import best_value, interior, proven_value, separable
 from tests.fuzz.instances import tiny
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.referee import Answer, judge, signature
@@ -92,3 +92,36 @@ def test_findings_are_shrunk():
 
 def test_signatures_have_no_numbers():
     assert signature("wrong", "bound 1.5e-07 above -2 (x)") == signature("wrong", "bound 3 above 4.5 (y)")
+
+
+def test_lemkes_method_agrees_with_the_engine_on_fixed_sides():
+    """The least value in rationals is never below a bound, and both agree but for degenerate ones."""
+    rng = np.random.default_rng(5)
+    equal = tried = 0
+    for _ in range(60):
+        problem = tiny(rng, extreme=False)
+        z = (rng.random(problem.m) < 0.5).astype(int)
+        sides = np.where(z > 0, 1, -1)
+        least = best_value(problem, z)
+        if np.any(problem.side == -sides):
+            assert least is None
+        elif least is None:
+            assert problem.side_margin > 0.0
+            assert not separable(problem.U, sides)
+        else:
+            bound = solve(replace(problem, side=sides)).lower_bound
+            assert bound <= float(least) * (1.0 + 1e-12)
+            tried, equal = tried + 1, equal + (bound >= float(least) * (1.0 - 1e-6) - 1e-9)
+    assert tried > 30
+    assert equal >= tried - 2
+
+
+def test_a_point_that_only_the_tolerance_allows_refutes_nothing():
+    """Rows that differ in the ninth digit: the oracle parts them within the tolerance, no plane does so."""
+    problem = Problem(
+        [[0.0]], [-1], [[2.970879367409757], [2.9708793715600272]], 8000.0, weights=[100.0, 30000.0], C=5000.0
+    )
+    result = solve(problem)
+    assert judged(problem, result) == []
+    assert best_value(problem, np.array([1, 0])) > 8000.0  # and 7900.06 within the tolerance
+    assert best_value(problem, np.array([0, 0])) == 8000

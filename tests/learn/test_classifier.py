@@ -56,7 +56,9 @@ def test_a_fit_is_the_solution_of_the_problem(data, method, standardize):
     clf = CS3VMClassifier(method, standardize=standardize, C=2.0, count_penalty=3.0, time_limit=20)
     clf.fit(X, y, n_positive=total)
     Z, known = make_scaling(standardize, X).transform(X), ~np.isnan(y)
-    problem = Problem(Z[known], 2 * y[known] - 1, Z[~known], total, C=2.0, count_penalty=3.0)
+    problem = Problem(
+        Z[known], 2 * y[known] - 1, Z[~known], total, C=2.0, count_penalty=3.0, side_margin=1e-3
+    )
     expected = solve(problem, method, time_limit=20)
     assert clf.result_.objective == pytest.approx(expected.objective, rel=1e-6)
     assert clf.result_.count == expected.count
@@ -163,7 +165,9 @@ def test_one_labelled_class(data):
     X, y, total = data
     y[y == 0] = np.nan
     with pytest.warns(CS3VMWarning, match=r"16 of 16 .* the hyperplane ignores the features \(w = 0\)"):
-        clf = quick().fit(X, y, n_positive=total)
+        quick(side_margin=0).fit(X, y, n_positive=total)
+    clf = quick().fit(X, y, n_positive=total)
+    assert clf.undecided_.sum() == 16  # the rule says nothing about any of them
     assert clf.classes_.tolist() == [0, 1]
     assert (clf.transduction_[np.isnan(y)] == 1).sum() == total
     assert any("one class (the positive one)" in note for note in clf.summary().notes)
@@ -281,7 +285,7 @@ def test_random_state_may_be_anything_scikit_learn_accepts(state):
 
 def test_options_reach_the_method_and_the_model(data):
     X, y, total = data
-    clf = CS3VMClassifier("cs3vm", time_limit=20, options={"side_margin": 0.05, "gap": 1e-4})
+    clf = CS3VMClassifier("cs3vm", time_limit=20, side_margin=0.05, options={"gap": 1e-4})
     clf.fit(X, y, n_positive=total)
     assert clf.result_.problem.side_margin == 0.05
     assert np.abs(clf.decision_function(X[np.isnan(y)])).min() >= 0.05 - 1e-4
@@ -292,22 +296,21 @@ def test_options_reach_the_method_and_the_model(data):
 def test_options_must_not_repeat_parameters(data):
     X, y, total = data
     with pytest.raises(
-        InvalidProblemError, match="options has 'solver', 'time_limit': set it as a parameter"
+        InvalidProblemError, match="options has 'side_margin', 'solver', 'time_limit': set it as a parameter"
     ):
-        quick(options={"time_limit": 5, "solver": "scip"}).fit(X, y, n_positive=total)
+        quick(options={"time_limit": 5, "solver": "scip", "side_margin": 0.1}).fit(X, y, n_positive=total)
 
 
 @pytest.mark.parametrize(
-    ("options", "advice"),
-    [({}, r"raise time_limit \(now 60.0 s\)$"), ({"side_margin": 1.0}, "or lower side_margin")],
+    ("margin", "advice"), [(0.0, r"raise time_limit \(now 60.0 s\)$"), (1.0, "or lower side_margin")]
 )
-def test_no_hyperplane_at_all(data, monkeypatch, options, advice):
+def test_no_hyperplane_at_all(data, monkeypatch, margin, advice):
     X, y, total = data
     monkeypatch.setattr(
         "cs3vm.learn.fitting.solve", lambda problem, *_, **__: Result(problem, Status.TIME_LIMIT)
     )
     with pytest.raises(CS3VMError, match=r"no hyperplane was found \(time limit\): .*" + advice):
-        quick(options=options).fit(X, y, n_positive=total)
+        quick(side_margin=margin).fit(X, y, n_positive=total)
 
 
 # -- scores, summaries, warnings -----------------------------------------------------------------------
@@ -332,9 +335,10 @@ def test_summary_puts_the_methods_side_by_side(data):
     assert top.count == total
     assert ours.objective == clf.result_.objective <= min(svm.objective, top.objective) + 1e-9
     assert all(row.lower_bound <= ours.objective + 1e-9 for row in summary.rows)
-    lines = str(summary).splitlines()
+    lines = summary.table.splitlines()
     assert " ".join(lines[0].split()) == "method positives on plane objective bound gap status seconds"
     assert f"{ours.count:g} of {total}" in lines[4]
+    assert summary.table in str(summary)
     assert repr(summary) == str(summary)
     assert summary.to_frame().shape == (3, 9)
 
@@ -367,7 +371,7 @@ def test_many_rows_on_the_plane_are_announced():
     with pytest.warns(
         CS3VMWarning, match=r"6 of 6 unlabelled rows lie on the hyperplane, more than d \+ 1 = 2"
     ):
-        quick(standardize=None).fit(X, [0, 1] + [None] * 6, n_positive=3)
+        quick(standardize=None, side_margin=0).fit(X, [0, 1] + [None] * 6, n_positive=3)
 
 
 def test_no_warning_without_a_reason(data):

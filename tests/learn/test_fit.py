@@ -152,12 +152,12 @@ def test_rows_on_the_plane_are_explained_in_code_to_python(k):
     y = np.where(np.arange(len(X)) % 12 < 2, X[:, 0], np.nan)
     known = dict.fromkeys(range(k), 10)
     known[0], known[1] = 4, 16
-    clf = CS3VMClassifier("top_tau")
-    with pytest.warns(CS3VMWarning, match=r"options=\{'side_margin': 0\.01\} forbids it") as caught:
+    clf = CS3VMClassifier("top_tau", side_margin=0)
+    with pytest.warns(CS3VMWarning, match=r"side_margin='auto' forbids it") as caught:
         clf.fit(X, y, n_positive=known)
     words = [w.message.for_command_line() for w in caught if isinstance(w.message, CS3VMWarning)]
-    assert any("--side-margin 0.01 forbids it" in text for text in words)
-    assert not any("options=" in text for text in words)
+    assert any("--side-margin auto forbids it" in text for text in words)
+    assert not any("side_margin=" in text for text in words)
     assert [str(w.message) for w in caught] == clf.fit_.warnings
 
 

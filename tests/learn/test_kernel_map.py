@@ -15,7 +15,9 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cs3vm import CS3VMClassifier, Problem, solve, verify
-from cs3vm.learn.kernel_map import TOLERANCE, Kernel, fit_kernel_map, make_kernel
+from cs3vm.learn.kernel import Kernel, make_kernel
+from cs3vm.learn.kernel_map import fit_kernel_map
+from cs3vm.learn.landmarks import TOLERANCE
 from cs3vm.solvers import SOLVERS
 from tests.oracle import brute_force
 
@@ -118,7 +120,7 @@ def test_fewer_landmarks_are_another_kernel_and_it_says_so():
 def test_blocks_do_not_change_the_features(monkeypatch):
     X, every = rows(n=100), np.arange(100)
     expected = fit_kernel_map(Kernel("laplacian", 0.3), X, every, exact_limit=0, n_components=20)
-    monkeypatch.setattr("cs3vm.learn.kernel_map.BLOCK", 150)
+    monkeypatch.setattr("cs3vm.learn.kernel.BLOCK", 150)
     made, features = fit_kernel_map(Kernel("laplacian", 0.3), X, every, exact_limit=0, n_components=20)
     np.testing.assert_allclose(features, expected[1], atol=1e-12)
     np.testing.assert_allclose(made.transform(X), features, atol=1e-9)
@@ -149,14 +151,21 @@ def test_gamma_as_in_scikit_learn():
 
 # -- the fit -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("kernel", ["callable", "precomputed"])
+@pytest.mark.parametrize("predictor", ["plane", "student"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_linear_kernel_equals_no_kernel(kernel, seed):
+def test_a_linear_kernel_equals_no_kernel(kernel, predictor, seed):
     X, y, total = rings(seed)
-    plain = CS3VMClassifier(standardize=None, time_limit=20).fit(X, y, n_positive=total)
+    same = {"time_limit": 20, "predictor": predictor}
+    plain = CS3VMClassifier(standardize=None, **same).fit(X, y, n_positive=total)
     if kernel == "callable":
-        clf, seen, new = fit(lambda A, B: A @ B.T, seed=seed, standardize=None), X, rows(7, d=2)
+        clf, seen, new = (
+            CS3VMClassifier(kernel=lambda A, B: A @ B.T, standardize=None, **same),
+            X,
+            rows(7, d=2),
+        )
+        clf.fit(X, y, n_positive=total)
     else:
-        clf = CS3VMClassifier(kernel="precomputed", time_limit=20).fit(X @ X.T, y, n_positive=total)
+        clf = CS3VMClassifier(kernel="precomputed", **same).fit(X @ X.T, y, n_positive=total)
         seen, new = X @ X.T, rows(7, d=2) @ X.T
     assert clf.kernel_map_.rank == 2
     assert clf.result_.objective == pytest.approx(plain.result_.objective, rel=1e-6)
@@ -208,7 +217,7 @@ def test_a_precomputed_kernel_is_optimal_over_all_labelings(seed):
     best = min(
         dual_qp(K, y, 2 * np.array(z) - 1, C=2.0) + 1.5 * abs(sum(z) - tau) for z in product((0, 1), repeat=m)
     )
-    clf = CS3VMClassifier(kernel="precomputed", C=2.0, count_penalty=1.5, time_limit=20)
+    clf = CS3VMClassifier(kernel="precomputed", C=2.0, count_penalty=1.5, time_limit=20, side_margin=0)
     clf.fit(K, [*y.tolist(), *[None] * m], n_positive=tau)
     assert clf.result_.is_optimal
     assert clf.result_.objective == pytest.approx(best, rel=1e-5, abs=1e-6)
@@ -230,7 +239,7 @@ def test_order_and_units_do_not_matter(kernel):
 def test_weights_equal_copies_and_zero_leaves_a_row_out():
     X, y, _ = rings(1)
     weight = np.array([1, 2, 0, 1, 1, 3, 1, 1, 2, 1, 1, 0, 1, 1, 1, 1, 2, 1])
-    parameters = {"kernel": "rbf", "time_limit": 20, "method": "top_tau"}
+    parameters = {"kernel": "rbf", "time_limit": 20, "method": "top_tau", "predictor": "plane"}
     weighted = CS3VMClassifier(**parameters).fit(X, y, n_positive=4, sample_weight=weight)
     copies = CS3VMClassifier(**parameters).fit(
         np.repeat(X, weight, axis=0), np.repeat(y, weight), n_positive=4
@@ -253,7 +262,8 @@ def test_fully_labelled_is_the_kernel_svm(kernel):
 @pytest.mark.parametrize("positive", [0, 1])
 def test_new_rows_are_scored_as_the_fitted_ones(positive):
     X, y, _ = rings(2)
-    clf = CS3VMClassifier("top_tau", kernel="rbf", pos_label=positive).fit(X, y, n_positive=4)
+    clf = CS3VMClassifier("top_tau", kernel="rbf", pos_label=positive, predictor="plane")
+    clf.fit(X, y, n_positive=4)
     problem, sign = clf.result_.problem, 1 if positive else -1
     scores = sign * problem.scores(clf.result_.coef, clf.result_.intercept)
     np.testing.assert_allclose(clf.decision_function(X[np.isnan(y)]), scores, atol=1e-8)
@@ -351,6 +361,6 @@ def test_a_kernel_problem_can_be_solved_without_the_estimator():
     made, features = fit_kernel_map(Kernel("rbf", 0.5), X, np.arange(len(X)))
     known = ~np.isnan(y)
     problem = Problem(features[known], 2 * y[known] - 1, features[~known], total)
-    expected = fit("rbf", gamma=0.5, standardize=None).result_.objective
+    expected = fit("rbf", gamma=0.5, standardize=None, side_margin=0).result_.objective
     assert solve(problem, time_limit=20).objective == pytest.approx(expected, rel=1e-6)
     assert made.describe()["landmarks"] == problem.d

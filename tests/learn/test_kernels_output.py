@@ -65,9 +65,9 @@ def test_models_without_a_kernel_can_be_read_by_older_versions(tmp_path):
 def test_a_model_file_holds_the_landmarks_and_no_matrix(path):
     document = json.loads(path.read_text())
     kernel = document["model"]["kernel"]
-    assert document["version"] == 2
+    assert document["version"] == 4  # with a student
     assert set(kernel) == {"name", "gamma", "degree", "coef0", "landmarks"}
-    assert np.shape(kernel["landmarks"]) == (len(document["model"]["coef"]), 2)
+    assert np.shape(kernel["landmarks"]) == (len(document["model"]["coef"][0]), 2)
     assert document["model"]["result"]["kernel"]["exact"]
 
 
@@ -84,6 +84,13 @@ def test_a_model_file_holds_the_landmarks_and_no_matrix(path):
         (lambda b: b["kernel"]["landmarks"].pop(), "9 landmarks do not fit its 10 coefficients"),
         (lambda b: b["kernel"]["landmarks"][0].pop(), "do not fit its 10 coefficients and 2 features"),
         (lambda b: b.pop("kernel"), "model has no 'kernel'"),
+        (lambda b: b.pop("student"), "model has no 'student'"),
+        (lambda b: b["student"].pop("intercept"), "'student' in model has a wrong value"),
+        (lambda b: b["student"].update(coef=[["1"]]), "'student' in model has a wrong value"),
+        (lambda b: b["student"]["coef"][0].pop(), "its student does not fit its planes"),
+        (lambda b: b["student"]["coef"].clear(), "its student does not fit its planes"),
+        (lambda b: b["student"]["intercept"].append(0.0), "its student does not fit its planes"),
+        (lambda b: b["classes"].pop(), "its 1 classes do not fit its weights"),
     ],
 )
 def test_a_file_outside_the_schema_is_refused(path, change, message):
@@ -130,7 +137,9 @@ def test_fit_and_predict_with_a_kernel(table):
     clf = CS3VMClassifier("top_tau", kernel="laplacian", gamma=0.7)
     clf.fit(X, y.where(y.notna(), None).tolist(), n_positive=total)
     labels = pd.read_csv("t.labels.csv")
-    np.testing.assert_allclose(labels["score"], clf.decision_function(X), atol=1e-9)
+    planes = clf.fit_.planes  # they gave the labels
+    scores = clf.kernel_map_.scores(clf.scaling_.transform(X), planes.coef[0]) + planes.intercept[0]
+    np.testing.assert_allclose(labels["score"], scores, atol=1e-9)
     assert labels["predicted"].tolist() == clf.transduction_.tolist()
     new = rows(3, d=2)
     pd.DataFrame(new, columns=["a", "b"]).to_csv("new.csv", index=False)
@@ -176,7 +185,7 @@ def test_numbers_out_of_range_are_named(table, words):
 
 # -- summary, report, figures --------------------------------------------------------------------------------
 def test_the_summary_tells_of_an_approximation_only():
-    assert "kernel" not in str(fit("rbf", "top_tau").summary())
+    assert "approximated" not in str(fit("rbf", "top_tau").summary())
     text = str(fit("rbf", "top_tau", n_components=4).summary())
     assert "approximated by 4 landmarks" in text
     assert "objective, bound and proof are those of the approximated kernel" in text

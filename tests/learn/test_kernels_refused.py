@@ -5,7 +5,8 @@ import pytest
 
 from cs3vm import CS3VMClassifier
 from cs3vm.exceptions import InvalidProblemError
-from cs3vm.learn.kernel_map import Kernel, fit_kernel_map, pivoted_cholesky
+from cs3vm.learn.kernel import Kernel
+from cs3vm.learn.kernel_map import fit_kernel_map, pivoted_cholesky
 from tests.learn.test_kernel_map import fit, rows
 
 

@@ -136,3 +136,8 @@ class TestOrder:
     def test_an_ordered_problem_is_left_alone(self) -> None:
         ordered = in_order(rare_events(2, m=60)).problem
         assert in_order(ordered).problem is ordered
+
+
+def test_what_does_not_search_needs_no_limit():
+    problem = survey(60, 3, 10)
+    assert solve(problem, "top_tau", work_limit=1.0).objective == solve(problem, "top_tau").objective

@@ -40,7 +40,7 @@ def compare(
     standardize: opt.Scaling = opt.Standardize.ZSCORE,
     C: opt.PriceOfSlack = 1.0,
     count_penalty: opt.CountPenalty = 1.0,
-    side_margin: opt.SideMargin = 0.0,
+    side_margin: opt.SideMargin = "auto",
     kernel: opt.Kernel = opt.Kernels.LINEAR,
     gamma: opt.Gamma = "scale",
     degree: opt.Degree = 3,

@@ -17,9 +17,10 @@ from . import options as opt
 from .common import CtrlC, check_packages, command_line, tell
 from .outputs import Outputs, write_answer, write_report
 from .settings import Settings
-from .words import kernel_fields, printed, summary_fields
+from .words import kernel_fields, predictor_fields, printed, summary_fields
 
 if TYPE_CHECKING:
+    from ..learn.accuracy import Accuracy
     from ..learn.classifier import CS3VMClassifier
     from ..learn.fit import Fit
     from .inputs import Data
@@ -56,17 +57,22 @@ def fit(
     method: opt.Method = "auto",
     solver: opt.Solver = "auto",
     time_limit: opt.TimeLimit = opt.TIME_LIMIT,
+    work_limit: opt.WorkLimit = None,
     standardize: opt.Scaling = opt.Standardize.ZSCORE,
     C: opt.PriceOfSlack = 1.0,
     count_penalty: opt.CountPenalty = 1.0,
-    side_margin: opt.SideMargin = 0.0,
+    side_margin: opt.SideMargin = "auto",
     kernel: opt.Kernel = opt.Kernels.LINEAR,
     gamma: opt.Gamma = "scale",
     degree: opt.Degree = 3,
     coef0: opt.Coef0 = 0.0,
     components: opt.Components = None,
     norm: opt.NormOfWeights = opt.Norms.L2,
+    predictor: opt.Predictor = opt.Predictors.AUTO,
     seed: opt.Seed = 0,
+    no_accuracy: opt.NoAccuracy = False,
+    folds: opt.FoldsOfLabels = 5,
+    repeats: opt.RepeatsOfLabels = 1,
     out_dir: opt.OutDir = None,
     out_prefix: opt.OutPrefix = None,
     force: opt.Force = False,
@@ -98,6 +104,8 @@ def fit(
         coef0,
         components,
         norm.value,
+        predictor.value,
+        work_limit,
     )
     settings.check()
     outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)
@@ -120,15 +128,19 @@ def fit(
     check_outputs(outputs.paths, force=force, inputs=[table, *([totals] if totals else [])])
     tell(data.notes, quiet=quiet)
     answer = search(data, settings, quiet=quiet or as_json)
-    tell([*answer.notes, *answer.warnings], quiet=quiet)
+    accuracy = None if no_accuracy else hide_labels(answer, folds, repeats)
+    about = [] if accuracy is None else [note.for_command_line() for note in accuracy.notes]
+    tell([*answer.notes, *answer.warnings, *about], quiet=quiet)
     with all_or_none():
         write_answer(answer.fit, data, outputs, label, id_, settings)
         if outputs.report is not None:
-            write_report(answer.clf, data, outputs.report, label, command_line(ctx), answer.notes, settings)
+            command = command_line(ctx)
+            write_report(answer.clf, data, outputs.report, label, command, answer.notes, settings, accuracy)
     if as_json:
-        typer.echo(json.dumps(_summary(answer, data, outputs, label), ensure_ascii=False, indent=1))
+        summary = _summary(answer, data, outputs, label, accuracy)
+        typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
     elif not quiet:
-        for line in printed(answer.fit, data, label):
+        for line in printed(answer.fit, data, label, accuracy):
             typer.echo(line)
         typer.echo("Written: " + ", ".join(str(path) for path in outputs.paths))
 
@@ -162,6 +174,22 @@ def search(data: Data, settings: Settings, *, quiet: bool) -> Answer:
     return Answer(clf, notes, about)
 
 
+def hide_labels(answer: Answer, folds: int, repeats: int) -> Accuracy | None:
+    """How many labels are right, by hiding those that are known; Ctrl-C leaves it out."""
+    from ..learn.accuracy import Accuracy
+
+    if answer.fit.problem.m == 0:
+        return None
+    classes = tuple(str(name) for name in answer.fit.classes.tolist())
+    stopped = Accuracy(classes, why_not="it was stopped by Ctrl-C")
+    if any(result.status is Status.INTERRUPTED for result in answer.fit.results):
+        return stopped
+    try:
+        return answer.clf.accuracy(folds, repeats)
+    except KeyboardInterrupt:
+        return stopped
+
+
 def _fit_table(clf: CS3VMClassifier, data: Data) -> None:
     import pandas as pd
 
@@ -169,22 +197,27 @@ def _fit_table(clf: CS3VMClassifier, data: Data) -> None:
     clf.fit(data.X, y, n_positive=data.known)
 
 
-def _summary(answer: Answer, data: Data, outputs: Outputs, label: str) -> dict[str, Any]:
+def _summary(
+    answer: Answer, data: Data, outputs: Outputs, label: str, accuracy: Accuracy | None
+) -> dict[str, Any]:
     """The machine-readable summary."""
     from .. import __version__
 
     fit, names = answer.fit, data.encoding.feature_names
+    about = [] if accuracy is None else [note.for_command_line() for note in accuracy.notes]
     return {
         "cs3vm": __version__,
         "table": str(data.table.path),
         "rows": len(data.table),
         "label": label,
         "method": fit.method,
+        "accuracy": None if accuracy is None else accuracy.as_dict(),
         **summary_fields(fit, data),
         "kernel": kernel_fields(fit),
         "norm": fit.parameters.norm,
+        "predictor": predictor_fields(fit),
         "features": names,
         "dropped": fit.dropped_names(names).tolist() if fit.kernel_map is None else [],
-        "notes": [*data.notes, *answer.notes, *answer.warnings],
+        "notes": [*data.notes, *answer.notes, *answer.warnings, *about],
         "files": {name: str(path) for name, path in asdict(outputs).items() if path is not None},
     }

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ..methods import METHODS
+from ..methods import METHODS, SAFE
 from ..solvers import SOLVERS
 
 #: Seconds of search on the command line: with 20,000 rows the whole command then takes under ten.
@@ -42,6 +42,14 @@ class Kernels(StrEnum):
     POLY = "poly"
 
 
+class Predictors(StrEnum):
+    """What classifies new rows, by its names on the command line."""
+
+    AUTO = "auto"
+    PLANE = "plane"
+    STUDENT = "student"
+
+
 class Impute(StrEnum):
     """The ways to fill in missing values."""
 
@@ -54,6 +62,10 @@ def _positive(value: float) -> float:
     return value
 
 
+def _positive_if_given(value: float | None) -> float | None:
+    return None if value is None else _positive(value)
+
+
 def _finite(value: float) -> float:
     if not math.isfinite(value):
         raise typer.BadParameter(f"{value:g} is not a finite number")
@@ -63,6 +75,16 @@ def _finite(value: float) -> float:
 def _share(value: float | None) -> float | None:
     if value is not None and not 0 <= value <= 1:
         raise typer.BadParameter(f"{value:g} is not between 0 and 1; for a number of rows use --n-positive")
+    return value
+
+
+def _side_margin(value: str) -> str:
+    try:
+        is_margin = value == "auto" or 0 <= float(value) < math.inf
+    except ValueError:
+        is_margin = False
+    if not is_margin:
+        raise typer.BadParameter(f"{value!r} is neither auto nor a number that is at least 0")
     return value
 
 
@@ -154,7 +176,9 @@ ImputeBy = Annotated[
 Method = Annotated[
     str,
     typer.Option(
-        help=f"One of {', '.join(METHODS)}.", autocompletion=lambda: list(METHODS), rich_help_panel=SEARCH
+        help=f"One of {', '.join(METHODS)}, or {SAFE}: auto, unless hidden labels speak for another rule.",
+        autocompletion=lambda: [*METHODS, SAFE],
+        rich_help_panel=SEARCH,
     ),
 ]
 Solver = Annotated[
@@ -173,6 +197,15 @@ TimeLimit = Annotated[
         rich_help_panel=SEARCH,
     ),
 ]
+WorkLimit = Annotated[
+    float | None,
+    typer.Option(
+        callback=_positive_if_given,
+        help="Numbers that a search may touch, such as 1e9: the same answer on every machine, if the time "
+        "limit leaves room for it.",
+        rich_help_panel=SEARCH,
+    ),
+]
 Scaling = Annotated[
     Standardize,
     typer.Option(
@@ -188,8 +221,12 @@ CountPenalty = Annotated[
     float, typer.Option(callback=_positive, help="Price of each miscounted row.", rich_help_panel=SEARCH)
 ]
 SideMargin = Annotated[
-    float,
-    typer.Option(min=0, help="Above 0, no row may lie on the plane; see the docs.", rich_help_panel=SEARCH),
+    str,
+    typer.Option(
+        callback=_side_margin,
+        help="How far rows must stay off the plane: auto, or a number; 0 is the paper's convention.",
+        rich_help_panel=SEARCH,
+    ),
 ]
 Kernel = Annotated[
     Kernels,
@@ -220,6 +257,30 @@ NormOfWeights = Annotated[
         help="What the weights cost: l2 their squares, l1 their sizes (drops features), max the largest.",
         rich_help_panel=SEARCH,
     ),
+]
+Predictor = Annotated[
+    Predictors,
+    typer.Option(
+        "--predictor",
+        help="What classifies new rows: the plane, or a student that learns from all labels; see the docs.",
+        rich_help_panel=SEARCH,
+    ),
+]
+NoAccuracy = Annotated[
+    bool,
+    typer.Option("--no-accuracy", help="Do not estimate how many labels are right.", rich_help_panel=SEARCH),
+]
+FoldsOfLabels = Annotated[
+    int,
+    typer.Option(
+        "--folds",
+        min=2,
+        help="Known labels are hidden in so many parts, to see how many come back.",
+        rich_help_panel=SEARCH,
+    ),
+]
+RepeatsOfLabels = Annotated[
+    int, typer.Option("--repeats", min=1, help="So often, in other parts.", rich_help_panel=SEARCH)
 ]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random numbers.", rich_help_panel=SEARCH)

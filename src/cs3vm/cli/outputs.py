@@ -14,6 +14,7 @@ from ..tables.files import write_atomically
 from .settings import Settings
 
 if TYPE_CHECKING:
+    from ..learn.accuracy import Accuracy
     from ..learn.classifier import CS3VMClassifier
     from ..learn.fit import Fit
     from ..tables.model_file import Model
@@ -56,8 +57,9 @@ def write_answer(
     columns = {
         "given": data.y,
         "predicted": fit.labels.decode(fit.codes),
-        **score_columns(model, model.scores(data.X)),
+        **score_columns(model, model.plane_scores(data.X)),
     }
+    columns["undecided"] = fit.undecided.astype(int)
     if not fit.is_several:
         columns["on_plane"] = _on_plane(fit)
     write_csv({**identifiers(data.table, id_, columns), **columns}, outputs.labels)
@@ -94,6 +96,7 @@ def write_report(
     command: str,
     notes: Sequence[str],
     settings: Settings,
+    accuracy: Accuracy | None,
 ) -> None:
     """Write the report, in the words of the command line."""
     from ..report import make_report
@@ -110,5 +113,6 @@ def write_report(
         warnings=(*data.notes, *notes),
         settings=asdict(settings),
         for_command_line=True,
+        accuracy=accuracy,
     )
     write_atomically(path, lambda file: file.write(html))

@@ -54,7 +54,7 @@ def predict(
     check_outputs([out], force=force, inputs=[table, model])
     tell(rows.notes, quiet=quiet)
     columns = {"predicted": labels, **score_columns(fitted, scores)}
-    write_csv({**identifiers(rows, id_, ("given", "on_plane", *columns)), **columns}, out)
+    write_csv({**identifiers(rows, id_, ("given", "undecided", "on_plane", *columns)), **columns}, out)
     counts = class_counts(labels, fitted.plane_classes)
     if as_json:
         typer.echo(json.dumps(_prediction_summary(fitted, counts, len(rows), out), ensure_ascii=False))

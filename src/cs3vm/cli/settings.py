@@ -22,7 +22,7 @@ class Settings:
     standardize: str
     C: float
     count_penalty: float
-    side_margin: float
+    side_margin: str
     seed: int
     kernel: str = "linear"
     gamma: str = "scale"
@@ -30,13 +30,16 @@ class Settings:
     coef0: float = 0.0
     n_components: int | None = None
     norm: Norm = "l2"
+    predictor: str = "auto"
+    work_limit: float | None = None
 
     def check(self) -> None:
         """Refuse unknown names before anything is read."""
-        from ..methods import get_method
+        from ..methods import SAFE, get_method
         from ..solvers import find_solver
 
-        get_method(self.method)
+        if self.method != SAFE:
+            get_method(self.method)
         find_solver(self.solver, self.norm)
 
     def classifier(self, positive: str | None, callback: Callback | None = None) -> CS3VMClassifier:
@@ -52,11 +55,14 @@ class Settings:
             standardize=None if self.standardize == "none" else self.standardize,
             pos_label=positive,
             random_state=self.seed,
-            options={"side_margin": self.side_margin, "callback": callback},
+            side_margin="auto" if self.side_margin == "auto" else float(self.side_margin),
+            options={"callback": callback},
             kernel=self.kernel,
             gamma=self.gamma if self.gamma in ("scale", "auto") else float(self.gamma),
             degree=self.degree,
             coef0=self.coef0,
             n_components=self.n_components,
             norm=self.norm,
+            predictor=self.predictor,
+            work_limit=self.work_limit,
         )

@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import LabelArray
 
 if TYPE_CHECKING:
+    from ..learn.accuracy import Accuracy
     from ..learn.fit import Fit
     from ..model.result import Result
     from .inputs import Data
@@ -21,17 +22,21 @@ def class_counts(labels: LabelArray, classes: tuple[str, ...]) -> dict[str, int]
 
 
 # -- for people --------------------------------------------------------------------------------------
-def printed(fit: Fit, data: Data, label: str) -> Iterator[str]:
+def printed(fit: Fit, data: Data, label: str, accuracy: Accuracy | None) -> Iterator[str]:
     """The lines that a fit prints."""
+    from ..learn.notes import undecided_note
     from ..learn.summary import summarize
 
     yield f"{headline(data, label)}\n"
+    if accuracy is not None:
+        yield f"{accuracy}\n"
     yield summarize(fit).table
     yield f"\n{fit.verdict.for_command_line()}"
     if fit.kernel_map is not None:
         said = [note.for_command_line() for note in fit.kernel_notes] or [str(fit.kernel_map)]
         yield f"The {said[0]}."
-    for note in fit.norm_notes(data.encoding.feature_names):
+    names = data.encoding.feature_names
+    for note in (*undecided_note(fit.undecided), *fit.student_notes, *fit.norm_notes(names)):
         words = note.for_command_line()
         yield f"{words[0].upper()}{words[1:]}."
 
@@ -54,10 +59,17 @@ def headline(data: Data, label: str) -> str:
 def summary_fields(fit: Fit, data: Data) -> dict[str, Any]:
     """What the machine-readable summary says about the classes."""
     unlabelled = ~data.labelled
-    sizes = {"labelled": int(data.labelled.sum()), "unlabelled": int(unlabelled.sum())}
+    sizes = {
+        "labelled": int(data.labelled.sum()),
+        "unlabelled": int(unlabelled.sum()),
+        "undecided": int(fit.undecided.sum()),
+    }
     if data.positive is not None:
         (result,) = fit.results
-        counted = {"n_positive": data.totals[data.positive], "count": int(result.count)}
+        counted = {
+            "n_positive": data.totals[data.positive],
+            "count": int(np.sum(fit.answer == fit.labels.positive)),
+        }
         names = {"positive": data.positive, "negative": data.negative}
         return {**sizes, **names, **counted, **_proof_fields(result)}
     found = class_counts(fit.labels.decode(fit.codes)[unlabelled], data.classes)
@@ -79,6 +91,11 @@ def kernel_fields(fit: Fit) -> dict[str, Any]:
     if fit.kernel_map is None:
         return {"kernel": "linear", "exact": True}
     return fit.kernel_map.describe()
+
+
+def predictor_fields(fit: Fit) -> dict[str, Any]:
+    """What the machine-readable summary says about the rule for new rows."""
+    return {"kind": "student" if fit.has_student else "plane", "differs": fit.n_differing}
 
 
 def _proof_fields(result: Result) -> dict[str, Any]:

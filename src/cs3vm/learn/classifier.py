@@ -16,14 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray, LabelArray
 from ..exceptions import CS3VMWarning, InvalidProblemError
+from ..methods import SAFE
 from ..model.norms import NORMS, Norm
+from .accuracy import Accuracy
 from .class_totals import KnownTotals
+from .comparing import FOLDS, REPEATS, estimate_accuracy
 from .fit import Fit, Planes, score_rows
 from .fitting import make_fit
-from .kernel_map import EXACT_LIMIT, KernelFunction
+from .kernel import KernelFunction
+from .kernel_map import EXACT_LIMIT
 from .labels import read_labels
 from .parameters import Parameters
 from .rows import read_rows, read_weights
+from .safe import make_safe_fit
+from .student import PREDICTORS
 from .summary import Summary, summarize
 from .unlabelled import as_vector, find_unlabeled
 
@@ -39,7 +45,9 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     method
         ``"auto"``, ``"svm"``, ``"top_tau"``, ``"cs3vm"``, ``"rcm"``, ``"ircm"``, ``"wircm"`` or ``"direct"``;
-        see :func:`cs3vm.solve`.
+        see :func:`cs3vm.solve`. ``"safe"`` is ``"auto"`` unless hidden labels say that the top-τ rule, a
+        linear model or the recommended kernel is right more often by more than the standard error; it then
+        takes that one. It takes up to four times as long; see :meth:`accuracy`.
     solver
         The solver of the mixed-integer problems; see :func:`cs3vm.available_solvers`.
     C
@@ -48,6 +56,9 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Price of each miscounted unlabelled row (unit of weight).
     time_limit
         Seconds; the best answer found by then is used.
+    work_limit
+        How many numbers the search for each plane may touch; see :func:`cs3vm.solve`. The same limit gives
+        the same answer on every machine, as long as the time limit does not strike first.
     standardize
         ``"zscore"`` (mean 0, standard deviation 1, both weighted by ``sample_weight``), ``"paper"``
         (centred, and rescaled only where a feature reaches beyond ±100), ``"rank"`` (each value by its rank,
@@ -60,8 +71,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     random_state
         Seed of the methods that draw random numbers.
     options
-        Further options of the method or the solver, such as ``{"gap": 1e-3}``, and ``side_margin``
-        of :class:`cs3vm.Problem`, which forbids unlabelled rows on the hyperplane.
+        Further options of the method or the solver, such as ``{"gap": 1e-3}``.
     kernel
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"precomputed"`` (``X`` is the kernel matrix:
         square in ``fit``, with one column per fitted row in ``predict``) or a function ``k(A, B)`` that
@@ -83,6 +93,15 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     norm
         What is paid for the weights w: ``"l2"`` is ½‖w‖², ``"l1"`` is ‖w‖₁, which leaves features out, and
         ``"max"`` is ‖w‖_∞; the latter two for the linear kernel only.
+    side_margin
+        How far unlabelled rows must stay off the hyperplane, in units of the labelled margin. ``"auto"`` is
+        min(10⁻³, 1/number of distinct unlabelled rows), which costs next to nothing. 0 is the paper's
+        convention: rows on the hyperplane may be counted on either side, so their labels are arbitrary.
+    predictor
+        What classifies new rows: ``"plane"``, the one that was found, or ``"student"``, an SVM with the same
+        kernel and C that learns from the given labels and from those in ``transduction_``; see
+        :mod:`cs3vm.learn.student`. ``"auto"`` is the student with a kernel (except for the method "svm") and
+        the plane without one.
 
     Attributes
     ----------
@@ -104,8 +123,12 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     dual_coef_
         Coefficients of the kernel at the landmarks of ``kernel_map_``, (1, rank); not for the linear kernel.
     transduction_
-        A class label for every row: given labels are kept, unlabelled rows are classified by the model,
-        which decides the side of rows on the hyperplane so that the total is met.
+        A class label for every row: given labels are kept, unlabelled rows are classified by the model.
+        Where equal rows make the total unattainable, some of them are drawn: see ``undecided_``.
+    undecided_
+        For every row whether equal rows, or rows with the same score, have another label: which of them is
+        drawn by the seed, so that the totals are met. At most one such group per total, unless
+        ``side_margin`` is 0.
     result_
         The :class:`cs3vm.Result` in scaled units, with a kernel in mapped features: objective, bound, gap,
         sides of the unlabelled rows. With several classes, a dict from class to the result of its problem,
@@ -125,9 +148,11 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Sparse input is accepted and converted to dense arrays. A row on the hyperplane is predicted to be
-    positive; optimal hyperplanes almost always touch some unlabelled rows, so for rows seen in ``fit``
-    use ``transduction_`` rather than ``predict``.
+    Sparse input is accepted and converted to dense arrays. For rows seen in ``fit``, the plane predicts
+    ``transduction_``, but for given labels that it contradicts and for ``undecided_`` rows. With
+    ``side_margin=0`` a row on the hyperplane is predicted to be positive, and optimal hyperplanes almost
+    always touch some unlabelled rows: use ``transduction_`` there. A student, which predicts by default with
+    a kernel, may give rows of ``fit`` another class than ``transduction_`` does; the summary counts them.
 
     If all labels are of one class, the other must have a name: True and False, 1 and 0, -1 and 1 name
     each other, a pandas categorical names both, and ``pos_label`` names a positive class that was not seen.
@@ -161,6 +186,9 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "exact_kernel_limit": [Interval(Integral, 0, None, closed="left")],
         "norm": [StrOptions(set(NORMS))],
+        "side_margin": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "predictor": [StrOptions(set(PREDICTORS))],
+        "work_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
     def __init__(
@@ -183,6 +211,9 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_components: int | None = None,
         exact_kernel_limit: int = EXACT_LIMIT,
         norm: Norm = "l2",
+        side_margin: float | str = "auto",
+        predictor: str = "auto",
+        work_limit: float | None = None,
     ) -> None:
         self.method = method
         self.solver = solver
@@ -201,6 +232,9 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_components = n_components
         self.exact_kernel_limit = exact_kernel_limit
         self.norm = norm
+        self.side_margin = side_margin
+        self.predictor = predictor
+        self.work_limit = work_limit
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
@@ -244,7 +278,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_consistent_length(X, labels.codes)
         weight = read_weights(sample_weight, len(X))
         features = getattr(self, "feature_names_in_", None)
-        self._keep(make_fit(Parameters.of(self), X, labels, weight, known, features))
+        make = make_safe_fit if self.method == SAFE else make_fit
+        self._keep(make(Parameters.of(self), X, labels, weight, known, features))
         for note in self.fit_.warnings:
             warnings.warn(CS3VMWarning(note), stacklevel=3)
         return self
@@ -255,11 +290,10 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop(name, None)  # of an earlier fit of another kind
         self.fit_, self.classes_ = fit, fit.classes
         self.scaling_, self.kernel_map_ = fit.scaling, fit.kernel_map
-        self.transduction_ = fit.labels.decode(fit.codes)
+        self.transduction_, self.undecided_ = fit.labels.decode(fit.codes), fit.undecided
         self.result_: Any = fit.results[0]
         self.n_positive_: Any = fit.problem.n_positive
-        sign = -1.0 if fit.labels.positive == 0 else 1.0  # scikit-learn: a positive value means classes_[1]
-        coef, self.intercept_ = (sign * part for part in fit.planes)
+        coef, self.intercept_ = (self._sign * part for part in fit.planes)
         if fit.assignment is not None:
             self.result_ = dict(zip(fit.plane_labels, fit.results, strict=True))
             self.n_positive_ = dict(zip(fit.plane_labels, map(round, fit.totals.tolist()), strict=True))
@@ -271,14 +305,23 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self.dual_coef_ = coef
 
+    @property
+    def _sign(self) -> float:
+        """Of the planes: scikit-learn wants a positive value to mean ``classes_[1]``."""
+        return -1.0 if self.fit_.labels.positive == 0 else 1.0
+
     def _values(self, X: FloatArray) -> FloatArray:
-        """The score of each row for each plane; it follows a change of the attributes."""
+        """The score of each row for each plane; without a student it follows a change of the attributes."""
+        if self.fit_.has_student:
+            coef, intercept = (self._sign * part for part in self.fit_.predictor)
+            return score_rows(X, Planes(coef, intercept), self.scaling_, self.kernel_map_)
         planes = Planes(self.coef_ if self.kernel_map_ is None else self.dual_coef_, self.intercept_)
         return score_rows(X, planes, self.scaling_, self.kernel_map_)
 
     def decision_function(self, X: Any) -> FloatArray:
         """``coef_ · x + intercept_`` of each row, or its kernel form; above 0 means ``classes_[1]``.
 
+        Where a student predicts (see ``predictor``) it is the student's score.
         With several classes, one column per class; the highest value is the class that is predicted.
         """
         check_is_fitted(self)
@@ -286,7 +329,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return values if len(self.classes_) > 2 else values[:, 0]
 
     def predict(self, X: Any) -> LabelArray:
-        """The class of each row; of two, one on the hyperplane is positive (``pos_label_``)."""
+        """The class of each row, by the plane or the student; of two, one on the plane is ``pos_label_``."""
         check_is_fitted(self)
         rows = read_rows(self, X, reset=False)
         values = self._values(rows)
@@ -307,14 +350,38 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y = np.array(y.tolist()) if y.dtype == object else y
         return float(super().score(X, y, sample_weight))
 
-    def summary(self) -> Summary:
-        """The plain SVM, the top-τ rule and this fit side by side, and what to beware of.
+    def accuracy(
+        self, n_folds: int = FOLDS, n_repeats: int = REPEATS, level: float = 0.9, *, others: bool = True
+    ) -> Accuracy:
+        """How many labels of unlabelled rows are right, of this fit and of simpler rules; print it.
 
-        With several classes, one row per class. Print it for a table. The baselines are solved when they are
-        first asked for.
+        Labels that are known are hidden, a part at a time, the fit is made without them, and those that come
+        back are counted in each class. With the known totals that gives the share of right labels, and an
+        interval. It holds if labels are biased by class only: a labelled row of a class is like any other row
+        of that class. It takes up to twice as long as the fit, once; the result is kept.
+
+        Parameters
+        ----------
+        n_folds
+            The labelled rows are hidden in so many parts, one after the other.
+        n_repeats
+            So often, each time in other parts.
+        level
+            How often the interval is to hold the truth.
+        others
+            Whether a linear model or the recommended kernel is looked at, besides the top-τ rule.
         """
         check_is_fitted(self)
-        return summarize(self.fit_)
+        return estimate_accuracy(self.fit_, n_folds=n_folds, n_repeats=n_repeats, level=level, others=others)
+
+    def summary(self, *, accuracy: bool = True) -> Summary:
+        """How many labels are right, the plain SVM and the top-τ rule beside this fit, what to beware of.
+
+        With several classes, one row per class. Print it for a table. The baselines are solved when they are
+        first asked for, and so is the :meth:`accuracy`, which takes longer; ``accuracy=False`` leaves it out.
+        """
+        check_is_fitted(self)
+        return summarize(self.fit_, self.accuracy() if accuracy and self.fit_.problem.m else None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,14 +19,26 @@ from ..exceptions import Note
 from ..model.norms import unused
 from ..model.problem import Problem
 from ..model.result import Result
+from .accuracy import Accuracy
 from .baselines import solve_baselines
 from .certificate import Certificate, certificate, certificate_of_classes, verdict
 from .kernel_map import KernelMap
 from .labels import Labels
-from .notes import class_warnings, dropped_note, kernel_note, one_class_note, warnings_about
+from .notes import (
+    class_warnings,
+    cut_note,
+    dropped_note,
+    kernel_note,
+    one_class_note,
+    student_note,
+    undecided_note,
+    warnings_about,
+)
 from .parameters import Parameters
 from .planes import plane_scores
 from .scaling import RankScaling, Scaling
+from .student import learn_student, student_predicts
+from .undecided import is_split, meet_total, shuffle_within
 
 if TYPE_CHECKING:
     from .assignment import Assignment
@@ -59,8 +71,10 @@ class Fit:
         What the classifier was told.
     features
         The names of the features, if they have any.
-    rows_left_out
-        The unlabelled rows of weight 0, which no problem has, in the units of the user.
+    rows
+        All rows, in the units of the user.
+    profiles
+        A number for each unlabelled row that counts, the same for equal rows.
     """
 
     labels: Labels
@@ -70,7 +84,8 @@ class Fit:
     kernel_map: KernelMap | None
     parameters: Parameters
     features: LabelArray | None
-    rows_left_out: FloatArray
+    rows: FloatArray
+    profiles: IntArray
 
     def __repr__(self) -> str:
         rows = f"{self.problem.n} labelled and {self.problem.m} unlabelled rows"
@@ -101,7 +116,17 @@ class Fit:
     @property
     def n_features(self) -> int:
         """How many features the rows have, before any kernel."""
-        return int(self.rows_left_out.shape[1])
+        return int(self.rows.shape[1])
+
+    @property
+    def rows_left_out(self) -> FloatArray:
+        """The unlabelled rows of weight 0, which no problem has, in the units of the user."""
+        return np.asarray(self.rows[(self.labels.codes < 0) & (self.weight == 0)])
+
+    @property
+    def seconds(self) -> float:
+        """How long the search for all planes took."""
+        return sum(result.seconds for result in self.results)
 
     @property
     def method(self) -> str:
@@ -138,6 +163,10 @@ class Fit:
         intercepts = np.array([result.intercept for result in self.results])
         if self.assignment is not None:
             intercepts = intercepts - self.assignment.prices
+        return self._for_users(normals, intercepts)
+
+    def _for_users(self, normals: FloatArray, intercepts: FloatArray) -> Planes:
+        """Planes in the features of the problem as rows of X meet them."""
         if self.kernel_map is not None:
             return Planes(np.array([self.kernel_map.to_landmarks(w) for w in normals]), intercepts)
         assert isinstance(self.scaling, Scaling)  # ranks are for kernels
@@ -153,6 +182,45 @@ class Fit:
 
         return assign(plane_scores(self.results), np.round(self.totals))
 
+    # -- the rule for new rows -----------------------------------------------------------------------
+    @property
+    def has_student(self) -> bool:
+        """Whether a student predicts, and not the planes."""
+        return student_predicts(
+            self.parameters.predictor,
+            self.method,
+            has_kernel=self.kernel_map is not None,
+            has_unlabelled=self.problem.m > 0,
+        )
+
+    @property
+    def predictor(self) -> Planes:
+        """The planes by which new rows are classified: the student's, or those of the fit itself."""
+        return self._for_users(*self._student) if self.has_student else self.planes
+
+    @cached_property
+    def _student(self) -> tuple[FloatArray, FloatArray]:
+        """The student's planes in the features of the problem; learnt when they are first asked for."""
+        codes = self._codes_by_problem
+        targets = [np.where(codes == c, 1.0, -1.0) for c in self.labels.plane_classes]
+        return learn_student(self.problem, targets, self.parameters.C, self.parameters.seed)
+
+    @property
+    def _codes_by_problem(self) -> IntArray:
+        """The classes of the rows that count, in the order of the problem: labelled ones first."""
+        return np.append(self.labels.codes[(self.labels.codes >= 0) & (self.weight > 0)], self.answer)
+
+    @cached_property
+    def n_differing(self) -> int:
+        """On how many of the rows that count the student's class is not that of the fit."""
+        if not self.has_student:
+            return 0
+        normals, intercepts = self._student
+        parts = (rows @ normals.T + intercepts for rows in (self.problem.X, self.problem.U))
+        return int(
+            np.sum(np.concatenate([self._by_scores(part) for part in parts]) != self._codes_by_problem)
+        )
+
     @property
     def dropped(self) -> BoolArray:
         """Which features have no weight in any plane; of the linear kernel."""
@@ -162,7 +230,27 @@ class Fit:
     @cached_property
     def answer(self) -> IntArray:
         """The class of each unlabelled row that counts, as an index into the classes."""
-        return self._codes(self.results) if self.assignment is None else self.assignment.labels
+        if self.assignment is not None:
+            return shuffle_within(self.assignment.labels, self.profiles, self.parameters.seed)
+        return self._sides(self._divided[0])
+
+    @cached_property
+    def _divided(self) -> tuple[BoolArray, BoolArray]:
+        """Of two classes: which unlabelled rows are positive, and which of them are drawn."""
+        (result,) = self.results
+        if self.method == "svm":  # it knows no total
+            return np.asarray(result.z) > 0, np.zeros(result.problem.m, dtype=bool)
+        return meet_total(result, self.parameters.seed)
+
+    @cached_property
+    def undecided(self) -> BoolArray:
+        """For every row whether the planes cannot tell it from rows with another label: theirs are drawn."""
+        split = is_split(self.answer, self.profiles)
+        if self.assignment is None:
+            split |= self._divided[1]
+        everybody = np.zeros(len(self.labels.codes), dtype=bool)
+        everybody[self.unlabelled] = split
+        return everybody
 
     @cached_property
     def codes(self) -> IntArray:
@@ -174,7 +262,10 @@ class Fit:
         return codes
 
     def _left_out_codes(self) -> IntArray:
-        scores = score_rows(self.rows_left_out, self.planes, self.scaling, self.kernel_map)
+        return self._by_scores(score_rows(self.rows_left_out, self.planes, self.scaling, self.kernel_map))
+
+    def _by_scores(self, scores: FloatArray) -> IntArray:
+        """The class of each row by its scores, a column per plane; on the plane is positive."""
         return scores.argmax(axis=1) if self.labels.positive is None else self._sides(scores[:, 0] >= 0)
 
     def _codes(self, results: Sequence[Result]) -> IntArray:
@@ -194,6 +285,11 @@ class Fit:
         return solve_baselines(self.results, self.method)
 
     @cached_property
+    def estimated(self) -> dict[tuple[object, ...], Accuracy]:
+        """How many labels are right, as far as anybody has asked; see :mod:`cs3vm.learn.comparing`."""
+        return {}
+
+    @cached_property
     def svm_codes(self) -> IntArray:
         """The class that plain SVMs, which know no totals, give to each unlabelled row."""
         return self._codes(self.baselines["svm"])
@@ -209,19 +305,26 @@ class Fit:
     @property
     def warnings(self) -> list[Note]:
         """What is worth a warning: the answer says less than it seems to."""
+        cut = [] if self.kernel_map is None else cut_note(self.kernel_map, self.parameters.time_limit)
         if self.is_several:
-            return class_warnings(self.classes, self.results, self.method)
-        return warnings_about(self.results[0], self.method)
+            return [*cut, *class_warnings(self.classes, self.results, self.method)]
+        return [*cut, *warnings_about(self.results[0], self.method)]
 
     def notes(self, names: Sequence[str] | None = None) -> list[Note]:
         """All that a reader should know before trusting the answer; ``names`` are those of the features."""
         one_class = [] if self.is_several else one_class_note(self.results[0])
-        return [*self.warnings, *one_class, *self.kernel_notes, *self.norm_notes(names)]
+        about = [*undecided_note(self.undecided), *one_class, *self.kernel_notes, *self.student_notes]
+        return [*self.warnings, *about, *self.norm_notes(names)]
 
     @property
     def kernel_notes(self) -> list[Note]:
         """What an approximated kernel means for all that is said; nothing if it is exact."""
         return kernel_note(self.results[0])
+
+    @property
+    def student_notes(self) -> list[Note]:
+        """That a student predicts, and on how many rows of the fit it says something else."""
+        return student_note(self.n_differing, self.problem.n + self.problem.m) if self.has_student else []
 
     def norm_notes(self, names: Sequence[str] | None = None) -> list[Note]:
         """Which features a fit with the 1-norm leaves out; nothing for the other norms."""

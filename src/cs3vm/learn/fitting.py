@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import FloatArray, LabelArray, RowArray
+from .._typing import FloatArray, IntArray, LabelArray, RowArray
 from ..exceptions import CS3VMError, InvalidProblemError, Note
 from ..methods import get_method
+from ..methods.clock import Clock
 from ..methods.front_door import solve
 from ..model.problem import Problem
+from ..model.profiles import automatic_margin, profiles
 from ..model.result import Result
+from .baselines import BASELINES
 from .class_totals import KnownTotals, whole_totals
 from .fit import Fit
-from .kernel_map import KernelMap, fit_kernel_map, make_kernel
+from .kernel import make_kernel
+from .kernel_map import KernelMap, fit_kernel_map
 from .labels import Labels, one_class_error
 from .parameters import Parameters
 from .planes import solve_planes
@@ -48,16 +53,48 @@ def make_fit(
     features
         The names of the columns of X, if they have any.
     """
+    clock = Clock(parameters.time_limit)
+    if labels.is_several:
+        _check_proof(parameters)
+    posed = pose(parameters, X, labels, weight, known)
+    how = partial(_solve_plane, parameters, posed.kernel_map)
+    results = solve_planes(posed.problem, posed.targets, posed.totals, how, max(0.0, clock.left))
+    return Fit(
+        labels, weight, results, posed.scaling, posed.kernel_map, parameters, features, X, posed.profiles
+    )
+
+
+# -- before the search -------------------------------------------------------------------------------
+class Posed(NamedTuple):
+    """What is to be solved, before anything is: the rows as the planes see them, targets and totals."""
+
+    problem: Problem  #: of the first plane
+    targets: list[FloatArray]  #: for each plane the signs of the labelled rows
+    totals: list[float]  #: for each plane the known total of its class
+    scaling: Scaling | RankScaling
+    kernel_map: KernelMap | None
+    profiles: IntArray  #: of the unlabelled rows: the same number for equal rows
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problem of each plane."""
+        planes = zip(self.targets, self.totals, strict=True)
+        return tuple(replace(self.problem, y=target, n_positive=total) for target, total in planes)
+
+
+def pose(
+    parameters: Parameters, X: FloatArray, labels: Labels, weight: FloatArray, known: KnownTotals
+) -> Posed:
+    """Scale and map the rows, and state the problems; for the parameters see :func:`make_fit`."""
     counts, is_labelled = weight > 0, labels.codes >= 0
     labelled, unlabelled = np.flatnonzero(is_labelled & counts), np.flatnonzero(~is_labelled & counts)
     _check_labelled(labels, labelled, unlabelled)
-    if labels.is_several:
-        _check_proof(parameters)
     totals = _totals(labels, known, weight[unlabelled])
     scaling = _learn_scaling(parameters, X, weight)
     _check_norm(parameters)
     rows, others, kernel_map = _features(parameters, scaling.transform(X), labelled, unlabelled, weight)
     targets = labels.targets(labelled)
+    alike = profiles(X[unlabelled])
     problem = Problem(
         rows,
         targets[0],
@@ -66,16 +103,12 @@ def make_fit(
         weights=weight[unlabelled],
         C=parameters.C * weight[labelled],
         count_penalty=parameters.count_penalty,
-        side_margin=parameters.side_margin,
+        side_margin=_margin(parameters, labels, alike),
         norm=parameters.norm,
     )
-    how = partial(_solve_plane, parameters, kernel_map)
-    results = solve_planes(problem, targets, totals, how, parameters.time_limit)
-    left_out = X[~is_labelled & ~counts]
-    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, left_out)
+    return Posed(problem, targets, totals, scaling, kernel_map, alike)
 
 
-# -- before the search -------------------------------------------------------------------------------
 def _check_labelled(labels: Labels, labelled: RowArray, unlabelled: RowArray) -> None:
     """Refuse to learn from weights alone, or to separate one class from nothing."""
     if len(labelled) == 0:
@@ -102,6 +135,15 @@ def _totals(labels: Labels, known: KnownTotals, weights: FloatArray) -> list[flo
     if labels.positive is None:
         return list(whole_totals(known.by_class, labels.classes, weights))
     return [known.of_positive(labels.classes.tolist()[labels.positive], weights)]
+
+
+def _margin(parameters: Parameters, labels: Labels, alike: IntArray) -> float:
+    """How far unlabelled rows must stay off the plane."""
+    if labels.is_several and parameters.method in BASELINES:
+        return 0.0  # their planes would be steeper by different amounts, and are compared with each other
+    if isinstance(parameters.side_margin, str):
+        return automatic_margin(int(alike.max(initial=-1)) + 1)
+    return float(parameters.side_margin)
 
 
 def _learn_scaling(parameters: Parameters, X: FloatArray, weight: FloatArray) -> Scaling | RankScaling:
@@ -151,6 +193,7 @@ def _features(
         n_components=parameters.n_components,
         exact_limit=parameters.exact_kernel_limit,
         random_state=parameters.seed,
+        seconds=parameters.time_limit,
     )
     if kernel_map.rank == 0:
         raise InvalidProblemError(
@@ -166,10 +209,10 @@ def _solve_plane(
     parameters: Parameters, kernel_map: KernelMap | None, problem: Problem, seconds: float
 ) -> Result:
     """An answer by the method and the solver of the parameters; an error if there is none."""
-    method, options = parameters.method, parameters.further_options()
+    method, options, work = parameters.method, parameters.further_options(), parameters.work_limit
     if problem.m == 0:  # every method is the SVM, with nothing to set
         get_method(method)
-        method, options = "svm", {}
+        method, options, work = "svm", {}, None
     if kernel_map is not None and "proof" in options:
         options["proof_note"] = str(kernel_map)  # an approximated kernel is another one
     result = solve(
@@ -178,6 +221,7 @@ def _solve_plane(
         solver=parameters.solver,
         time_limit=seconds,
         random_state=parameters.seed,
+        work_limit=work,
         **options,
     )
     if not result.found:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._typing import LabelArray
+from .._typing import BoolArray, LabelArray
 from ..exceptions import Note
 from ..model.result import Result
 from .baselines import BASELINES
+from .kernel_map import KernelMap
 
 #: So many features that the 1-norm leaves out are named.
 MAX_DROPPED = 10
@@ -38,9 +39,20 @@ def _why_on_plane(result: Result) -> Note:
     if np.allclose(np.asarray(result.coef), 0.0, atol=1e-9):
         return Note("the hyperplane ignores the features (w = 0)")
     start = "discrete features do this, and"
-    return Note(
-        f"{start} options={{'side_margin': 0.01}} forbids it", f"{start} --side-margin 0.01 forbids it"
-    )
+    return Note(f"{start} side_margin='auto' forbids it", f"{start} --side-margin auto forbids it")
+
+
+def undecided_note(undecided: BoolArray) -> list[Note]:
+    """How many rows are labelled by a draw, where any are."""
+    number = int(undecided.sum())
+    if number == 0:
+        return []
+    return [
+        Note(
+            f"{number} rows are undecided: nothing tells them apart, and the total lies between them; which "
+            "of them have which label is drawn"
+        )
+    ]
 
 
 def class_warnings(classes: LabelArray, results: Sequence[Result], method: str) -> list[Note]:
@@ -69,6 +81,27 @@ def kernel_note(result: Result) -> list[Note]:
     if kernel is None or kernel["exact"]:
         return []
     return [Note(f"{kernel['text']}: objective, bound and proof are those of the approximated kernel")]
+
+
+def cut_note(kernel_map: KernelMap, time_limit: float) -> list[Note]:
+    """That the time limit does not allow for the usual map of the kernel, where it does not."""
+    if not kernel_map.cut:
+        return []
+    start = f"the kernel is approximated by {kernel_map.rank} landmarks only: {kernel_map.cut}, and the "
+    end = f"is {time_limit:g} s: raise it for a better answer"
+    return [Note(f"{start}time_limit {end}", f"{start}--time-limit {end}")]
+
+
+def student_note(n_differing: int, n_rows: int) -> list[Note]:
+    """That new rows are classified by a student, and how often it disagrees with its teacher."""
+    about = f"a student classifies new rows: on {n_differing} of the {n_rows} rows of the fit "
+    return [
+        Note(
+            f"{about}predict differs from transduction_; predictor='plane' uses the plane itself",
+            f"{about}cs3vm predict would give another class than the labels file; --predictor plane uses the "
+            "plane itself",
+        )
+    ]
 
 
 def dropped_note(dropped: Sequence[str], n_features: int) -> Note:

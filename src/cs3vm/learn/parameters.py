@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from ..exceptions import InvalidProblemError
 from ..model.norms import Norm
-from .kernel_map import KernelFunction
+from .kernel import KernelFunction
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,9 @@ class Parameters:
     n_components: int | None
     exact_kernel_limit: int
     norm: Norm
+    side_margin: float | str
+    predictor: str
+    work_limit: float | None = None
 
     @classmethod
     def of(cls, estimator: BaseEstimator) -> Parameters:
@@ -49,15 +52,9 @@ class Parameters:
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    @property
-    def side_margin(self) -> Any:
-        """How far unlabelled rows must stay off the plane."""
-        return (self.options or {}).get("side_margin", 0.0)
-
     def further_options(self) -> dict[str, Any]:
         """Options of the method and the solver, which must not repeat the parameters."""
         options = dict(self.options or {})
-        options.pop("side_margin", None)
         repeated = sorted(set(options) & {field.name for field in fields(self)})
         if repeated:
             raise InvalidProblemError(

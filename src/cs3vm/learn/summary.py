@@ -10,6 +10,7 @@ import numpy as np
 
 from ..exceptions import Note
 from ..model.result import Result
+from .accuracy import Accuracy
 from .baselines import title_of
 from .fit import Fit
 
@@ -125,16 +126,18 @@ class ClassRow:
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """A table of methods, or of classes where there are several, and notes on what to beware of.
+    """How many labels are right, a table of methods, or of several classes, and what to beware of.
 
-    ``print`` it, or take ``rows`` and ``notes``.
+    ``print`` it, or take ``accuracy``, ``rows`` and ``notes``.
     """
 
     rows: tuple[SummaryRow, ...] | tuple[ClassRow, ...]
     notes: tuple[Note, ...]
+    accuracy: Accuracy | None = None
 
     def __str__(self) -> str:
-        return "\n".join([self.table, *(f"! {note}" for note in self.notes)])
+        first = [] if self.accuracy is None else [f"{self.accuracy}\n"]
+        return "\n".join([*first, self.table, *(f"! {note}" for note in self.notes)])
 
     __repr__ = __str__
 
@@ -150,9 +153,11 @@ class Summary:
         return pd.DataFrame([asdict(row) for row in self.rows])
 
 
-def summarize(fit: Fit) -> Summary:
+def summarize(fit: Fit, accuracy: Accuracy | None = None) -> Summary:
     """Put a fit beside the baselines; of several classes each beside what plain SVMs would give it."""
-    return Summary(_class_rows(fit) if fit.is_several else _method_rows(fit), tuple(fit.notes()))
+    rows = _class_rows(fit) if fit.is_several else _method_rows(fit)
+    notes = [*fit.notes(), *([] if accuracy is None else accuracy.notes)]
+    return Summary(rows, tuple(notes), accuracy)
 
 
 def _method_rows(fit: Fit) -> tuple[SummaryRow, ...]:

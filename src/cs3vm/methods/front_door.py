@@ -14,7 +14,7 @@ from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import DEFAULT_GAP, Callback
 from ..solvers import SOLVERS, Solver, find_solver
-from . import COUNTING, get_method
+from . import COUNTING, SEARCHLESS, get_method
 
 #: Options of the solvers that the methods themselves make use of.
 RESERVED = {"start", "cutoff", "first_improvement"}
@@ -46,6 +46,7 @@ def solve(
         How many numbers the search may touch, passes over the data and pivots counted. The same input, limit
         and ``random_state`` give the same answer on every machine, unless the time limit strikes first:
         ``Result.hurried`` tells. Without one, heuristics have a limit of their own and the proof has none.
+        Re-clustering, SCIP, Gurobi and HiGHS do not count their work and refuse one.
     gap
         Relative gap below which an answer is called optimal.
     callback
@@ -58,7 +59,7 @@ def solve(
     _check_number("time_limit", time_limit)
     _check_number("gap", gap)
     native = backend.options() - {"work_limit"}
-    limits = {} if work_limit is None else {"work_limit": _work(work_limit, method, backend)}
+    limits = {} if work_limit is None else _limits(work_limit, method, backend)
     if method != "cs3vm":
         native -= RESERVED
     known = {*inspect.signature(function).parameters, *native}
@@ -83,10 +84,12 @@ def solve(
     return checked(result, float(gap))
 
 
-def _work(limit: Any, method: str, backend: Solver) -> float:
-    """The work limit, where the method and its solver obey one."""
+def _limits(limit: Any, method: str, backend: Solver) -> dict[str, float]:
+    """The work limit for a method that searches, if it and its solver obey one."""
     if isinstance(limit, bool) or not isinstance(limit, Real) or not float(limit) > 0:
         raise InvalidProblemError(f"work_limit must be a positive number, or None, got {limit!r}")
+    if method in SEARCHLESS:
+        return {}
     if method not in COUNTING:
         raise InvalidProblemError(
             f"method {method!r} does not count its work: leave work_limit out, or use {', '.join(COUNTING)}"
@@ -96,7 +99,7 @@ def _work(limit: Any, method: str, backend: Solver) -> float:
         raise InvalidProblemError(
             f"solver {backend.name!r} does not count its work: leave work_limit out, or use {counting}"
         )
-    return float(limit)
+    return {"work_limit": float(limit)}
 
 
 def _check_number(name: str, value: Any) -> None:

@@ -12,28 +12,29 @@ from ..convex.svm import first_answer, root_bound, solve_convex
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import Status
+from .steeper import best_gap, steepness
 
 
 def top_tau(problem: Problem, **_: Any) -> Result:
-    """Keep the SVM's direction and move the plane until the count is as near to τ as it can be."""
+    """Keep the SVM's direction and move the plane until the count is as near to τ as it can be.
+
+    With a ``side_margin`` it is as much steeper as the margin between the τ highest and the rest needs.
+    """
     began = time.perf_counter()
-    plane = solve_convex(problem)
-    bound = root_bound(problem)
+    w, bound = solve_convex(problem).w.copy(), root_bound(problem)
+    if problem.side_margin > 0 and problem.m > 0:
+        w *= steepness(problem, best_gap(problem, w))
     # A miscount dearer than any hinge loss makes the best intercept the one with the best count.
-    spread = (
-        1.0
-        + float(np.abs(problem.scores(plane.w)).max(initial=0.0))
-        + float(np.abs(problem.X @ plane.w).max())
-    )
+    spread = 1.0 + float(np.abs(problem.scores(w)).max(initial=0.0)) + float(np.abs(problem.X @ w).max())
     strict = replace(problem, count_penalty=1e6 * spread * float(problem.C.sum()))
-    best = strict.best_intercept(plane.w)
+    best = strict.best_intercept(w)
     if best is None:
         found = first_answer(problem)  # this direction allows no intercept
         return found or Result(problem, Status.TIME_LIMIT, lower_bound=bound)
     return Result(
         problem,
         Status.FEASIBLE,
-        plane.w.copy(),
+        w,
         best.b,
         best.z,
         lower_bound=bound,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -107,8 +107,12 @@ class Result:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether the answer is no better than ``w = 0``: the data then say nothing."""
-        trivial = self.problem.trivial
+        """Whether the answer is no better than ``w = 0``: the data then say nothing.
+
+        Such a plane may count every row on either side; with a margin, one that is hardly tilted does so.
+        """
+        problem = self.problem
+        trivial = (replace(problem, side_margin=0.0) if problem.side_margin > 0.0 else problem).trivial
         return self.found and trivial is not None and self.objective >= trivial.cost * (1 - 1e-9)
 
     def to_json(self, *, with_problem: bool = True) -> str:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from ..exceptions import InvalidProblemError, MissingPackageError
+from ..learn.accuracy import Accuracy
 from ..learn.fit import Fit
 from .content import Names, content
 from .words import plain
@@ -36,6 +37,7 @@ def make_report(
     warnings: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     for_command_line: bool = False,
+    accuracy: Accuracy | None = None,
 ) -> str:
     """Write a self-contained HTML page about a fitted classifier.
 
@@ -68,6 +70,8 @@ def make_report(
         How the fit was made. Default: the parameters of the classifier.
     for_command_line
         Whether advice is given in the words of the command line instead of Python.
+    accuracy
+        How many labels are right: ``clf.accuracy()``.
     """
     _check_packages()
     fit = clf.fit_
@@ -81,7 +85,7 @@ def make_report(
         features=tuple(map(plain, feature_names)),
         classes=_class_names(fit, str(positive_name), str(negative_name)),
     )
-    fields = content(fit, X, names, [plain(w) for w in warnings], settings, for_command_line)
+    fields = content(fit, X, names, [plain(w) for w in warnings], settings, for_command_line, accuracy)
     return str(_template().render(fields, source=plain(source), command=plain(command)))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._typing import IntArray
 from ..exceptions import Note
+from ..learn.accuracy import Accuracy, per_cent
 from ..learn.baselines import title_of
 from ..learn.fit import Fit
 from ..learn.summary import ClassRow, summarize
@@ -18,7 +19,7 @@ from ..model.result import Result
 from .figures import format_number
 from .planes import shown_planes
 from .separating import separating
-from .words import miss, percent, sentence, versions, width
+from .words import miss, percent, plain, sentence, versions, width
 
 
 class Names(NamedTuple):
@@ -70,9 +71,10 @@ def content(
     warnings: Sequence[str],
     settings: Mapping[str, Any] | None,
     for_command_line: bool,
+    accuracy: Accuracy | None = None,
 ) -> dict[str, Any]:
     """Everything that the template shows."""
-    notes = [*warnings, *fit.notes(names.features)]
+    notes = [*warnings, *fit.notes(names.features), *([] if accuracy is None else accuracy.notes)]
     if fit.parameters.kernel != "precomputed" and not fit.is_several:  # its columns are no features
         notes += separating(X, fit.labels.signs, names.features, _pair(fit, names.classes))
     said = [n.for_command_line() if for_command_line and isinstance(n, Note) else n for n in notes]
@@ -84,7 +86,9 @@ def content(
         "negative": "" if fit.is_several else _pair(fit, names.classes)[1],
         "facts": _sizes(fit),
         "given": _given(fit, names.classes),
-        "cards": _cards(fit, names.classes) if fit.problem.m else [],
+        "cards": [*_accuracy_card(accuracy), *_cards(fit, names.classes)] if fit.problem.m else [],
+        "accuracy": "" if accuracy is None else plain(accuracy.sentence),
+        "rules": [] if accuracy is None else _rules(accuracy),
         "warnings": [sentence(note) for note in dict.fromkeys(said)],
         "certificate": fit.certificate,
         "bars": _class_bars(fit, names.classes) if fit.is_several else _method_bars(fit),
@@ -158,6 +162,21 @@ def _cards(fit: Fit, classes: Sequence[str]) -> list[Card]:
     if fit.method != "svm":
         cards += [_count_card(f"{title_of(fit.method)} says", fit.results[0]), moved]
     return cards
+
+
+def _accuracy_card(accuracy: Accuracy | None) -> list[Card]:
+    """The first of the key figures."""
+    if not accuracy:
+        return []
+    own = accuracy.own
+    between = f"{100 * own.low:.0f} to {per_cent(own.high)}"
+    text = f"{100 * accuracy.level:g} % interval: {between}"
+    return [Card("labels that are right, estimated", per_cent(own.share), text)]
+
+
+def _rules(accuracy: Accuracy) -> list[dict[str, str]]:
+    """How often each rule is right, a row for each."""
+    return [{plain(name): plain(value) for name, value in row.items()} for row in accuracy.cells()]
 
 
 def _met_totals(fit: Fit) -> int:

@@ -176,6 +176,9 @@ def _training_rows(task: Task, held_out: RowArray | None) -> RowArray:
 
 
 def _evidence(estimator: BaseEstimator, params: dict[str, Any], task: Task) -> Evidence:
+    """The planes are judged, not their students: what the criteria are worth was measured for planes."""
+    estimator = clone(estimator)
+    last_step(estimator).set_params(predictor="plane")
     fitted = fit_candidate(estimator, params, task)
     weights = task.weight[task.unlabelled]
     return Evidence(

@@ -34,15 +34,17 @@ class Solver:
     counts_work: bool = False  #: it obeys a work limit
     quick: bool = False  #: its first nodes take milliseconds, and a search cut short still finds points
     setup_limit: float = float("inf")  #: with more rows · features², its set-up alone takes minutes
+    setup_rate: float = float("inf")  #: rows · features² that it sets up in a second
 
     @property
     def installed(self) -> bool:
         """Whether its package can be imported."""
         return find_spec(self.package) is not None
 
-    def is_practical(self, problem: Problem) -> bool:
-        """Whether its set-up leaves time for a search."""
-        return (problem.n + problem.m) * problem.d**2 <= self.setup_limit
+    def is_practical(self, problem: Problem, seconds: float = float("inf")) -> bool:
+        """Whether its set-up leaves time for a search: at most half of the seconds that there are."""
+        limit = min(self.setup_limit, 0.5 * seconds * self.setup_rate)
+        return (problem.n + problem.m) * problem.d**2 <= limit
 
     def load(self) -> Solve:
         """Its function, after whatever must be done once (compiling), so that no clock counts that."""
@@ -73,6 +75,7 @@ SOLVERS = {
             # It first rotates all rows, with several copies of them: a million rows with the 300 landmarks
             # of a kernel have 9e10, and that alone takes minutes.
             setup_limit=1e10,
+            setup_rate=1e9,
         ),
         Solver("scip", "pyscipopt", "pip install cs3vm", "open MIQP reference", big_m=True),
         Solver("gurobi", "gurobipy", 'pip install "cs3vm[gurobi]"', "the paper's solver", big_m=True),

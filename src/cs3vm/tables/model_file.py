@@ -12,11 +12,21 @@ import numpy as np
 
 from .._typing import FloatArray, LabelArray
 from ..exceptions import ModelFileError
-from ..learn.kernel_map import Kernel
+from ..learn.fit import Planes
+from ..learn.kernel import Kernel
 from ..learn.scaling import RankScaling, Scaling
 from .encoding import Column, Encoding
 from .files import write_atomically
-from .schema import DOCUMENT, KERNEL_VERSION, KERNELS, LINEAR_VERSION, SCHEMAS, VERSION, check
+from .schema import (
+    DOCUMENT,
+    KERNEL_VERSION,
+    KERNELS,
+    LINEAR_VERSION,
+    SCHEMAS,
+    SEVERAL_VERSION,
+    VERSION,
+    check,
+)
 
 if TYPE_CHECKING:
     from ..learn.fit import Fit
@@ -46,6 +56,7 @@ class Model:
     library: str = ""
     kernel: Kernel | None = None  #: None: linear
     landmarks: FloatArray | None = None  #: in scaled units
+    student: Planes | None = None  #: classifies new rows instead of the planes; in the same units
 
     @property
     def is_several(self) -> bool:
@@ -73,12 +84,20 @@ class Model:
         return self.totals[0]
 
     def scores(self, X: FloatArray) -> FloatArray:
-        """``coef·x + intercept`` of encoded rows, or its kernel form; of several classes a column each."""
+        """What classifies encoded rows, by the student if there is one; of several classes a column each."""
+        return self.plane_scores(X) if self.student is None else self._scores(X, self.student)
+
+    def plane_scores(self, X: FloatArray) -> FloatArray:
+        """The scores by the planes of the fit, which gave its rows their labels."""
+        return self._scores(X, Planes(self.coef, self.intercept))
+
+    def _scores(self, X: FloatArray, planes: Planes) -> FloatArray:
+        """``coef·x + intercept`` or its kernel form."""
         if self.kernel is None or self.landmarks is None:
-            values = np.asarray(X @ self.coef.T + self.intercept)
+            values = np.asarray(X @ planes.coef.T + planes.intercept)
         else:
             scaled = self.scaling.transform(X)
-            values = np.asarray(self.kernel.scores(scaled, self.landmarks, self.coef.T) + self.intercept)
+            values = np.asarray(self.kernel.scores(scaled, self.landmarks, planes.coef.T) + planes.intercept)
         return values if self.is_several else values[:, 0]
 
     def labels(self, scores: FloatArray) -> LabelArray:
@@ -112,6 +131,7 @@ def make_model(fit: Fit, encoding: Encoding, label: str, settings: dict[str, Any
         library=__version__,
         kernel=None if mapped is None else mapped.kernel,
         landmarks=None if mapped is None else mapped.landmarks,
+        student=fit.predictor if fit.has_student else None,
     )
 
 
@@ -135,7 +155,8 @@ def _facts(result: Result) -> dict[str, Any]:
 def save_model(model: Model, path: Path) -> None:
     """Write a model to a file in one step."""
     coef, intercept = model.coef.tolist(), model.intercept.tolist()
-    if model.is_several:
+    listed = model.is_several or model.student is not None  # older formats hold one plane without lists
+    if listed:
         question = {"classes": list(model.classes), "totals": list(model.totals), "kernel": None}
     else:
         question = {name: getattr(model, name) for name in ("positive", "negative", "n_positive")}
@@ -144,8 +165,8 @@ def save_model(model: Model, path: Path) -> None:
         **question,
         "columns": [asdict(column) for column in model.encoding.columns],
         "features": model.encoding.feature_names,
-        "coef": coef if model.is_several else coef[0],
-        "intercept": intercept if model.is_several else intercept[0],
+        "coef": coef if listed else coef[0],
+        "intercept": intercept if listed else intercept[0],
         "scaling": {name: _lists(value) for name, value in vars(model.scaling).items()},
         "result": model.result,
         "settings": model.settings,
@@ -153,16 +174,26 @@ def save_model(model: Model, path: Path) -> None:
     if model.kernel is not None and model.landmarks is not None:
         parameters = {name: getattr(model.kernel, name) for name in ("name", "gamma", "degree", "coef0")}
         body["kernel"] = {**parameters, "landmarks": model.landmarks.tolist()}
-    two_version = LINEAR_VERSION if model.kernel is None else KERNEL_VERSION
+    if model.student is not None:
+        body["student"] = {name: part.tolist() for name, part in model.student._asdict().items()}
     document = {
         "format": FORMAT,
-        "version": VERSION if model.is_several else two_version,
+        "version": _version(model),
         "library": model.library,
         "checksum": _checksum(body),
         "model": body,
     }
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
     write_atomically(path, lambda file: file.write(text + "\n"))
+
+
+def _version(model: Model) -> int:
+    """The least that holds the model."""
+    if model.student is not None:
+        return VERSION
+    if model.is_several:
+        return SEVERAL_VERSION
+    return LINEAR_VERSION if model.kernel is None else KERNEL_VERSION
 
 
 def _lists(value: FloatArray | tuple[FloatArray, ...]) -> list[Any]:
@@ -252,7 +283,17 @@ def _build_model(body: dict[str, Any], library: str, name: str) -> Model:
         library=library,
         kernel=kernel,
         landmarks=landmarks,
+        student=_student(body.get("student"), question["coef"], name),
     )
+
+
+def _student(given: dict[str, Any] | None, coef: list[list[float]], name: str) -> Planes | None:
+    if given is None:
+        return None
+    lengths = {len(given["coef"]), len(given["intercept"])}
+    if lengths != {len(coef)} or {*map(len, given["coef"])} != {len(coef[0])}:
+        raise ModelFileError(f"{name} contradicts itself: its student does not fit its planes")
+    return Planes(np.array(given["coef"], dtype=float), np.array(given["intercept"], dtype=float))
 
 
 def _question(body: dict[str, Any], name: str) -> dict[str, list[Any]]:
@@ -278,11 +319,12 @@ def _scaling(given: dict[str, Any]) -> Scaling | RankScaling:
 
 
 def _check_classes(body: dict[str, Any], name: str) -> None:
-    """Refuse a model of several classes whose lists do not fit each other."""
+    """Refuse a model whose lists do not fit each other: two classes have one plane, several one each."""
     names = body["classes"]
-    lengths = {len(names), len(body["totals"]), len(body["coef"]), len(body["intercept"])}
+    planes = len(names) if len(names) > 2 else 1
+    lengths = {planes, len(body["totals"]), len(body["coef"]), len(body["intercept"])}
     widths = {len(plane) for plane in body["coef"]}
-    if len(names) < 3 or len(set(names)) < len(names) or len(lengths) > 1 or len(widths) > 1:
+    if len(names) < 2 or len(set(names)) < len(names) or len(lengths) > 1 or len(widths) > 1:
         raise ModelFileError(f"{name} contradicts itself: its {len(names)} classes do not fit its weights")
 
 

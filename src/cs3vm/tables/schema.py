@@ -9,9 +9,9 @@ from typing import Any
 
 from ..exceptions import ModelFileError
 
-#: Raised whenever an older version of the package could misread a file. 2 has kernels, 3 several classes;
-#: a model is written as the least that holds it, so that older versions of the package can read it.
-LINEAR_VERSION, KERNEL_VERSION, VERSION = 1, 2, 3
+#: Raised whenever an older version of the package could misread a file. 2 has kernels, 3 several classes, 4 a
+#: student; a model is written as the least that holds it, so that older versions of the package can read it.
+LINEAR_VERSION, KERNEL_VERSION, SEVERAL_VERSION, VERSION = 1, 2, 3, 4
 #: Kernels that a file can hold: a function is code, and a matrix belongs to the fitted rows alone.
 KERNELS = ("rbf", "laplacian", "poly")
 
@@ -117,7 +117,14 @@ _SEVERAL |= {
     "scaling": _any_scaling,
 }
 _KERNEL_MODEL = _MODEL | {"kernel": _a_kernel, "scaling": _any_scaling}
-SCHEMAS = {LINEAR_VERSION: _MODEL, KERNEL_VERSION: _KERNEL_MODEL, VERSION: _SEVERAL}
+#: Of two classes or several, and written alike: two have one plane, that of the second.
+_TAUGHT = _SEVERAL | {"student": _record({name: _SEVERAL[name] for name in ("coef", "intercept")})}
+SCHEMAS = {
+    LINEAR_VERSION: _MODEL,
+    KERNEL_VERSION: _KERNEL_MODEL,
+    SEVERAL_VERSION: _SEVERAL,
+    VERSION: _TAUGHT,
+}
 
 
 def check(data: dict[str, Any], schema: dict[str, Test], name: str, place: str) -> None:

@@ -1,0 +1,178 @@
+"""Hide labels and look: labelled rows are treated as unlabelled, a few at a time, and get their label back.
+
+A hidden row counts among the unlabelled ones, and the known total is raised by those hidden rows that it
+counts; nothing else is known about them. If labels are biased by class only, a hidden row of a class is like
+any unlabelled row of it, so it is labelled rightly as often as those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._typing import BoolArray, FloatArray, IntArray, RowArray
+from ..exceptions import CS3VMError
+from ..model.problem import Problem
+from ..model.result import Result
+from ..model.status import Status
+from .class_totals import largest_remainder, nearest_total
+from .planes import plane_scores
+
+#: Of a class with no more labelled rows than this, none is left out.
+FEW = 100
+#: Solves the problem of a plane.
+Search = Callable[[Problem], Result]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """The problems of all planes over the same rows, and what a label in them means."""
+
+    problems: tuple[Problem, ...]
+    codes: IntArray  #: class of each labelled row
+    weight: FloatArray  #: of each labelled row
+    positive: int | None  #: the class of the only plane; None if every class has one
+
+    @property
+    def first(self) -> Problem:
+        """The problem of the first plane, whose rows are those of all."""
+        return self.problems[0]
+
+    def hide(self, hidden: BoolArray) -> Question:
+        """The same with some labelled rows after the unlabelled ones."""
+        problems = tuple(_hide(problem, hidden, self.weight) for problem in self.problems)
+        return replace(self, problems=problems, codes=self.codes[~hidden], weight=self.weight[~hidden])
+
+    def keep(self, labelled: RowArray) -> Question:
+        """The same with some of the labelled rows only, each class at the price of all of its rows."""
+        counts = np.bincount(self.codes, minlength=1 + int(self.codes.max()))
+        kept = np.bincount(self.codes[labelled], minlength=len(counts))
+        dearer = (counts / np.maximum(kept, 1))[self.codes[labelled]]
+        problems = tuple(
+            replace(p, X=p.X[labelled], y=p.y[labelled], C=p.C[labelled] * dearer) for p in self.problems
+        )
+        return replace(self, problems=problems, codes=self.codes[labelled], weight=self.weight[labelled])
+
+    def sample(self, most: int, seed: int) -> Question:
+        """The same with at most so many unlabelled rows, totals and the price of a miscount to scale."""
+        if self.first.m <= most:
+            return self
+        rows = draw_unlabelled(self.first.m, most, seed)
+        kept = self.first.weights[rows]
+        share = float(kept.sum()) / self.first.total_weight
+        totals = np.array([problem.n_positive * share for problem in self.problems])
+        if self.positive is None:
+            totals = largest_remainder(totals, most).astype(float)
+        else:
+            totals = np.array([nearest_total(float(totals[0]), kept)])
+        problems = tuple(
+            replace(
+                problem,
+                U=problem.U[rows],
+                weights=kept,
+                side=problem.side[rows],
+                n_positive=float(total),
+                count_penalty=problem.count_penalty / share,
+            )
+            for problem, total in zip(self.problems, totals, strict=True)
+        )
+        return replace(self, problems=problems)
+
+    def labels(self, results: Sequence[Result]) -> IntArray:
+        """The class that planes give to each unlabelled row, so that several totals are met."""
+        if self.positive is None:
+            from .assignment import assign  # loads numba
+
+            return assign(plane_scores(results), [round(p.n_positive) for p in self.problems]).labels
+        return np.where(np.asarray(results[0].z) > 0, self.positive, 1 - self.positive).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What became of the hidden rows: one value for each labelled row, the mean over the repeats."""
+
+    right: FloatArray  #: how often the row got its own label back
+    above: FloatArray  #: the share of unlabelled rows that its score for its own class is above
+
+
+def draw_folds(codes: IntArray, n_folds: int, n_repeats: int, seed: int) -> list[BoolArray]:
+    """Which rows to hide, fold by fold; every row once per repeat, each class spread evenly.
+
+    A class with two rows or more always keeps one. Folds without any row are left out.
+    """
+    rng = np.random.default_rng(seed)
+    folds = []
+    for _ in range(n_repeats):
+        fold, begin = np.empty(len(codes), dtype=np.int64), 0
+        for c in np.unique(codes):
+            rows = rng.permutation(np.flatnonzero(codes == c))
+            fold[rows] = (begin + np.arange(len(rows))) % n_folds  # where the class before it ended
+            begin += len(rows)
+        folds += [fold == k for k in range(n_folds) if np.any(fold == k)]
+    return folds
+
+
+def draw_unlabelled(m: int, most: int, seed: int) -> RowArray:
+    """At most so many of m rows."""
+    if m <= most:
+        return np.arange(m)
+    return np.sort(np.random.default_rng(seed).choice(m, most, replace=False))
+
+
+def draw_labelled(codes: IntArray, most: int, seed: int) -> RowArray:
+    """At most about so many rows, as large a share of each class, and all of a class with few."""
+    rng, share = np.random.default_rng(seed), min(1.0, most / max(len(codes), 1))
+    kept = []
+    for c in np.unique(codes):
+        rows = np.flatnonzero(codes == c)
+        size = min(len(rows), max(FEW, round(share * len(rows))))
+        kept.append(rng.choice(rows, size, replace=False) if size < len(rows) else rows)
+    return np.sort(np.concatenate(kept))
+
+
+def look(question: Question, folds: Sequence[BoolArray], search: Search) -> Seen:
+    """Hide each fold, search without its labels, and see which of them come back."""
+    right, above, times = (np.zeros(len(question.codes)) for _ in range(3))
+    m = question.first.m
+    for hidden in folds:
+        asked = question.hide(hidden)
+        results = [search(problem) for problem in asked.problems]
+        if any(result.status is Status.INTERRUPTED for result in results):
+            raise KeyboardInterrupt  # the search had kept it to itself
+        if not all(result.found for result in results):
+            raise CS3VMError("no hyperplane was found without some of the labels")
+        right[hidden] += asked.labels(results)[m:] == question.codes[hidden]
+        above[hidden] += _shares_below(question, results, hidden)
+        times[hidden] += 1
+    return Seen(right / times, above / times)
+
+
+def _hide(problem: Problem, hidden: BoolArray, weight: FloatArray) -> Problem:
+    shown = ~hidden
+    return replace(
+        problem,
+        X=problem.X[shown],
+        y=problem.y[shown],
+        C=problem.C[shown],
+        U=np.vstack([problem.U, problem.X[hidden]]),
+        weights=np.append(problem.weights, weight[hidden]),
+        side=np.append(problem.side, np.zeros(int(hidden.sum()), dtype=np.int8)),
+        n_positive=problem.n_positive + float(weight[hidden & (problem.y > 0)].sum()),
+    )
+
+
+def _shares_below(question: Question, results: Sequence[Result], hidden: BoolArray) -> FloatArray:
+    """The share of unlabelled rows below each hidden one, by the score for its class; ties are half."""
+    scores, m, weights = plane_scores(results), question.first.m, question.first.weights
+    if question.positive is not None:  # the other class has the same plane, looked at from behind
+        scores = np.column_stack([scores, -scores] if question.positive == 0 else [-scores, scores])
+    own, below = question.codes[hidden], np.empty(int(hidden.sum()))
+    for c in np.unique(own):
+        order = np.argsort(scores[:m, c])
+        ranked, cumulated = scores[order, c], np.append(0.0, np.cumsum(weights[order]))
+        mine = scores[m:, c][own == c]
+        sides = [np.searchsorted(ranked, mine, side) for side in ("left", "right")]
+        below[own == c] = sum(cumulated[side] for side in sides) / (2.0 * cumulated[-1])
+    return below

@@ -1,0 +1,85 @@
+"""The student: an SVM that learns from the given labels and from those that the planes gave to the others.
+
+A plane that is bent to meet the count of its own rows is no good rule for other rows, least of all with a
+kernel. An SVM with the same kernel and the same prices, taught by the labels of all rows, keeps what the
+count told and forgets how the plane went between the rows to meet it. It learns in the features of the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._typing import FloatArray, RowArray
+from ..model.problem import Problem
+
+#: Which rule ``predict`` follows.
+PREDICTORS = ("auto", "plane", "student")
+#: The most rows that teach, half of them labelled if there are so many: others add nothing to a rule in so
+#: many mapped features, and the time grows with the square.
+MAX_ROWS = 5000
+#: Of the SVM's optimality conditions: small, so that the order of the rows does not matter.
+TOLERANCE = 1e-6
+
+
+def student_predicts(predictor: str, method: str, *, has_kernel: bool, has_unlabelled: bool) -> bool:
+    """Whether the student predicts: where it is asked for, and by default with a kernel.
+
+    Without unlabelled rows it is the plane itself; the plane of the method "svm" meets no count.
+    """
+    if not has_unlabelled or predictor == "plane":
+        return False
+    return predictor == "student" or (has_kernel and method != "svm")
+
+
+def learn_student(
+    problem: Problem, targets: Sequence[FloatArray], price: float, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """The normals, a row for each vector of targets, and the intercepts, in the features of the problem.
+
+    Parameters
+    ----------
+    problem
+        Has the rows, the prices of the labelled ones and the weights of the others.
+    targets
+        For each plane a sign per row, labelled rows first.
+    price
+        Of the slack of an unlabelled row of weight 1.
+    seed
+        Draws the rows that teach where there are more than :data:`MAX_ROWS`.
+    """
+    labelled, unlabelled = _teachers(problem.n, problem.m, np.random.default_rng(seed))
+    rows = np.vstack([problem.X[labelled], problem.U[unlabelled]])
+    prices = np.append(problem.C[labelled], price * problem.weights[unlabelled])
+    chosen = np.append(labelled, problem.n + unlabelled)
+    products = rows @ rows.T
+    planes = [_svm(rows, products, target[chosen], prices) for target in targets]
+    return np.array([w for w, _ in planes]), np.array([b for _, b in planes])
+
+
+def _teachers(n: int, m: int, rng: np.random.Generator) -> tuple[RowArray, RowArray]:
+    """Numbers of labelled and of unlabelled rows, drawn where there are too many."""
+    n_taken = min(n, max(MAX_ROWS // 2, MAX_ROWS - m))
+    m_taken = min(m, MAX_ROWS - n_taken)
+    return _draw(n, n_taken, rng), _draw(m, m_taken, rng)
+
+
+def _draw(number: int, taken: int, rng: np.random.Generator) -> RowArray:
+    if taken == number:
+        return np.arange(number)
+    return np.sort(rng.choice(number, taken, replace=False))
+
+
+def _svm(
+    rows: FloatArray, products: FloatArray, target: FloatArray, prices: FloatArray
+) -> tuple[FloatArray, float]:
+    """The plane of an SVM; rows of one class leave only its side."""
+    if np.all(target == target[0]):
+        return np.zeros(rows.shape[1]), float(target[0])
+    from sklearn.svm import SVC
+
+    svm = SVC(C=1.0, kernel="precomputed", tol=TOLERANCE, cache_size=400).fit(
+        products, target, sample_weight=prices
+    )
+    return np.asarray(svm.dual_coef_[0] @ rows[svm.support_]), float(svm.intercept_[0])
