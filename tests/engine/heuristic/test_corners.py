@@ -64,3 +64,17 @@ def test_continuous_columns_and_a_forbidden_strip_have_none():
 
 def test_without_unlabelled_rows_there_is_none():
     assert not corners(Problem(np.eye(2), np.array([1, -1]), np.zeros((0, 2)), 0)).exist
+
+
+def test_scattered_planes_are_points_of_the_problem_best_first():
+    for seed in range(10):
+        rng = np.random.default_rng([seed, 4])
+        rows = rng.integers(0, 2, size=(12, 3)).astype(float)
+        problem = Problem(rows[:5], np.array([1, -1, 1, 1, -1]), rows[5:], int(rng.integers(0, 8)))
+        planes = corners(problem).scattered(0.1)
+        values = [plane.value for plane in planes]
+        assert values == sorted(set(values))
+        assert values[0] >= brute_force(problem) - 1e-6
+        for plane in planes:
+            exact = problem.best_intercept(plane.w)
+            assert np.isclose(0.5 * plane.w @ plane.w + exact.cost, plane.value)

@@ -118,15 +118,17 @@ class TwoSearches:
         """Where columns have few values: tilt cheap starts, then let both searches go on in turns."""
         proper, problem = self._local(self.proper), self.search.problem
         flat = self._local(self.flat)
-        proper.through = flat.corners
-        planes = [self._tilted(w) for w in starts]
+        proper.through = flat.through = flat.corners
+        planes, through = [self._tilted(w) for w in starts], []
         if self.svm is not None and not (planes and problem.m > FEW_STARTS_ROWS):
             planes += [self._tilted(w) for w in (np.zeros(problem.d), self.svm.w)]
-            planes += [self._tilted(plane.w) for plane in flat.corners.best(CORNERS)]
+            through = flat.corners.scattered()[:CORNERS] + flat.corners.best(CORNERS)
+            planes += [self._tilted(plane.w) for plane in through]
         tilted = proper.begin(planes)
         proper_best = proper.iterate(tilted[0], TURN)
         svm = None if self.svm is None else self._plane(self.flat, self.svm.w)
-        planes = flat.begin([self._plane(self.flat, w) for w in [*starts, proper_best.w]], svm)
+        given = [*starts, proper_best.w, *(plane.w for plane in through[:1])]
+        planes = flat.begin([self._plane(self.flat, w) for w in given], svm)
         best = planes[0]
         for plane in planes:
             proper_best = proper.adopt(self._tilted(plane.w), proper_best)

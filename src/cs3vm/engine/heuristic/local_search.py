@@ -24,7 +24,9 @@ from .tilt import tilt
 #: How many planes a descent from several starts remembers.
 KEPT = 4
 #: Without the usual starts only the best of those given are followed up.
-FEW_STARTS = 2
+FEW_STARTS = 4
+#: The share of the usual number of planes through random rows that a kick chooses from.
+SCATTERED = 0.1
 #: A plane from elsewhere is followed up unless it is worse than the best by more than this factor.
 LOOK = 1.2
 #: Every so many kicks the search on small data starts afresh, from randomly weighted labels.
@@ -197,7 +199,8 @@ class LocalSearch:
     def _kicked(self, best: Plane, strength: int, turn: int) -> Plane:
         size = STRENGTHS[strength] * self.rng.uniform(0.5, 1.5)
         if self.through is not None and turn % 4 == 0:
-            return self._tilted(self.through.any(self._reweighted()).w)
+            scattered = self.through.scattered(SCATTERED)
+            return self._tilted(scattered[0].w) if scattered else best
         if self.through is not None and turn % 4 == 2:
             return self._with_fewer_columns(best)
         if turn % FRESH == 0 and self.small:
@@ -217,6 +220,8 @@ class LocalSearch:
         return self._tilted(w)
 
     def _tilted(self, w: FloatArray) -> Plane:
+        if self.problem.side_margin == 0.0:  # rows may lie on the plane
+            return self.search.plane(w)
         direction = self._centred(self._reweighted()).w
         return tilt(self.search, self.search.plane(w), [direction])
 
