@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..._typing import FloatArray
 from ...model.budget import STEP
 from ..core.quadratic import ROUGH
-from .incumbent import ITERATIONS, LABELLED_ROWS, RANKING, Plane, Search
+from .incumbent import LABELLED_ROWS, RANKING, Plane, Search, quadratic_work
 
 #: Rows of the sample that tells how many agree.
 SAMPLE_ROWS = 2000
@@ -36,7 +36,7 @@ class Corners:
         self.exist = False
         self.known: list[Plane] = []
         n, d = self.problem.n, self.problem.d
-        cost = ITERATIONS * n * d * (4.0 + 0.25 * min(n, d)) + (d + RANKING) * (n + m) + 2 * STEP
+        cost = quadratic_work(n, (d + 1) // 2) + (d + RANKING) * (n + m) + 2 * STEP
         self.tries = int(min(max(EFFORT / cost, 10), TRIES)) if n <= LABELLED_ROWS else 0
         if m > 0 and self.problem.side_margin == 0.0:
             self.mode = np.array([_most_frequent(column) for column in self.sample.T])

@@ -19,11 +19,12 @@ from ...model.problem import Problem
 from ...model.result import Result
 from ...model.row_order import in_order
 from ...model.status import Callback
+from .cell import solve_cell
 from .corners import Corners
 from .incumbent import Plane, Search
 from .local_search import FEW_STARTS_ROWS, LocalSearch, is_large
 from .subsamples import levels, subsample
-from .tilt import tilt
+from .tilt import blocking, tilt
 
 #: The iterated search ends after this many kicks in a row without a better incumbent, unless told otherwise.
 QUICK_PATIENCE = 150
@@ -145,8 +146,17 @@ class TwoSearches:
         return LocalSearch(search, self.rng, self.random_state, self.patience, self.cells)
 
     def _tilted(self, w: FloatArray) -> Plane:
-        """A normal vector as a plane of the proper search."""
-        return tilt(self.proper, self._plane(self.proper, w), [] if self.svm is None else [self.svm.w])
+        """A normal vector as a plane of the proper search: tilted, or with the strip cleared row by row."""
+        plane = self._plane(self.proper, w)
+        turned = tilt(self.proper, plane, [] if self.svm is None else [self.svm.w])
+        group = blocking(self.proper, plane)
+        few = group is not None and len(group.rows) <= plane.w.size + 1
+        if few and not is_large(self.search.problem) and not self.search.expired:
+            flat = self._plane(self.flat, w)
+            cell = solve_cell(self.proper, self.flat.sides(flat), flat.unlabelled + flat.b)
+            if cell is not None and cell.plane.value < turned.value:
+                return cell.plane
+        return turned
 
     @staticmethod
     def _plane(search: Search, w: FloatArray) -> Plane:

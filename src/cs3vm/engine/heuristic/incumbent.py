@@ -28,6 +28,12 @@ RANKING = 20
 ITERATIONS = 20
 
 
+def quadratic_work(rows: int, columns: int) -> float:
+    """About how many numbers a quadratic programme touches; more columns than rows are first rotated away."""
+    size = min(rows, columns)
+    return ITERATIONS * rows * size * (4.0 + 0.5 * size) + (rows * size * columns if size < columns else 0)
+
+
 class Plane(NamedTuple):
     """A normal vector, the scores ``X·w`` and ``U·w``, its value, and the best intercept and count."""
 
@@ -69,7 +75,7 @@ class Search:
         self, A: FloatArray, p: FloatArray, C: FloatArray, tolerance: float
     ) -> tuple[FloatArray, FloatArray]:
         """A quadratic programme, see :func:`~cs3vm.engine.core.quadratic.solve_rows`."""
-        self.spend(ITERATIONS * len(A) * A.shape[1] * (4.0 + 0.5 * min(A.shape)))
+        self.spend(quadratic_work(*A.shape))
         return solve_rows(A, p, C, tolerance)
 
     # -- judging ---------------------------------------------------------------------------------
@@ -142,7 +148,7 @@ class Search:
     def solve_svm(self) -> Plane:
         """The SVM of the labelled rows with the fixed sides held; sets the safe lower bound."""
         problem = self.problem
-        self.spend(ITERATIONS * problem.n * problem.d * (4.0 + 0.5 * min(problem.n, problem.d)))
+        self.spend(quadratic_work(problem.n, problem.d))
         if problem.n > LABELLED_ROWS and not self.ranking.any_fixed:
             w, bound = solve_large_svm(problem, self.rows_labelled)
             self.lower_bound = with_miscount(problem, bound)
