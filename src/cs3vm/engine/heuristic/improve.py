@@ -32,6 +32,8 @@ QUICK_PATIENCE = 150
 SAMPLE_PATIENCE = 20
 #: A subsample gets this share of what is left.
 SAMPLE_SHARE = 0.3
+#: The share of the budget that the search with rows on the plane gets where its answer is not wanted.
+FLAT_SHARE = 0.5
 #: Kicks of the proper search before it is the other's turn, and of that one.
 TURN, FLAT_TURN = 10, 3
 #: How many planes through rows are tilted first.
@@ -100,7 +102,9 @@ class TwoSearches:
         problem = search.problem
         self.search, self.svm, self.rng = search, svm, rng
         margin = 0.0 if problem.side_margin > 0.0 else min(MARGIN, 1.0 / problem.m)
-        other = Search(replace(problem, side_margin=margin), search.budget)
+        # where no row may lie on the plane, the search that lets them is only a help
+        budget = search.budget.part(FLAT_SHARE) if margin == 0.0 else search.budget
+        other = Search(replace(problem, side_margin=margin), budget)
         self.flat, self.proper = (other, search) if margin == 0.0 else (search, other)
         self.random_state, self.patience, self.cells = random_state, patience, cells
 
@@ -108,12 +112,15 @@ class TwoSearches:
         """Search from these normal vectors and the usual starts; planes of the wanted search, best first."""
         if Corners(self.flat, self.rng).exist:
             return self._in_turns(starts)
+        # a point that meets the total first of all: wide problems take their time
+        quick = [] if self.svm is None or self.search is self.flat else [self._tilted(self.svm.w)]
         flat = self._local(self.flat)
         svm = None if self.svm is None else self._plane(self.flat, self.svm.w)
         planes = flat.begin([self._plane(self.flat, w) for w in starts], svm)
         if self.search is self.flat:
             return [flat.iterate(planes[0]), *planes[1:]]
-        return self._local(self.proper).run([self._tilted(w) for w in [*starts, *(p.w for p in planes)]])
+        tilted = [self._tilted(w) for w in [*starts, *(plane.w for plane in planes)]]
+        return self._local(self.proper).run([*quick, *tilted])
 
     def _in_turns(self, starts: Sequence[FloatArray]) -> list[Plane]:
         """Where columns have few values: tilt cheap starts, then let both searches go on in turns."""

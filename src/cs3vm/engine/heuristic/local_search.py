@@ -100,8 +100,8 @@ class LocalSearch:
 
     @property
     def stagnates(self) -> bool:
-        """Whether there were too many kicks in a row without a better plane."""
-        return self.failures >= self.patience
+        """Whether nothing more is to be expected: too many kicks in a row were in vain, or it must end."""
+        return self.failures >= self.patience or self.search.expired
 
     def adopt(self, plane: Plane, best: Plane) -> Plane:
         """The better of the best plane so far and one from elsewhere, after a descent."""
