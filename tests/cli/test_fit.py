@@ -357,6 +357,7 @@ GOOD = ("--positive", "yes", "--n-positive", "30", "--id", "person")
         ((*GOOD, "--solver", "cplex"), "unknown solver 'cplex'"),
         ((*GOOD, "--C", "0"), "0 is not a positive number"),
         ((*GOOD, "--time-limit", "-1"), "-1 is not a positive number"),
+        ((*GOOD, "--work-limit", "0"), "0 is not a positive number"),
         ((*GOOD, "--standardize", "no"), "--standardize"),
         ((*GOOD, "--out-dir", "people.csv"), "cannot write into people.csv"),
         ((*GOOD, "--out-dir", "/proc/none"), "cannot write into /proc/none"),

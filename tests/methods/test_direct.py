@@ -11,11 +11,11 @@ import pytest
 
 from cs3vm import Problem, Status
 from cs3vm.convex.svm import solve_convex
-from cs3vm.engine.heuristic import incumbent as incumbent_module
+from cs3vm.engine.heuristic.improve import improve
 from cs3vm.engine.heuristic.judge import Ranking
 from cs3vm.engine.heuristic.large_svm import CLOSE_ROWS, solve_large_svm
-from cs3vm.engine.heuristic.local_search import improve
 from cs3vm.methods.direct import direct
+from cs3vm.model import budget as budget_module
 from cs3vm.model import intercept as intercept_module
 from experiments.instances import data_dir, draw, load
 from tests.oracle import brute_force, random_problem
@@ -163,7 +163,7 @@ class TestRunning:
     def test_time_limit(self, limit: float, monkeypatch: pytest.MonkeyPatch) -> None:
         """With a clock that advances by a millisecond whenever the search looks at it."""
         clock = SimpleNamespace(perf_counter=count(step=1e-3).__next__)
-        monkeypatch.setattr(incumbent_module, "time", clock)
+        monkeypatch.setattr(budget_module, "time", clock)
         problem = survey(3000, 30, 300)
         result = improve(problem, time_limit=limit)
         assert clock.perf_counter() <= limit + 0.1  # a hundred looks later it has ended

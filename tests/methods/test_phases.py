@@ -143,13 +143,13 @@ def test_a_problem_that_the_root_settles_has_one_node():
 @pytest.mark.parametrize("method", ["cs3vm", "auto", "direct"])
 def test_whoever_interrupts_the_heuristic_wants_no_search_either(method, monkeypatch):
     warm_up()  # an interrupt there is another matter
-    run = LocalSearch.run
+    begin = LocalSearch.begin
 
     def interrupted(self, *arguments):
         _thread.interrupt_main()
-        return run(self, *arguments)
+        return begin(self, *arguments)
 
-    monkeypatch.setattr(LocalSearch, "run", interrupted)
+    monkeypatch.setattr(LocalSearch, "begin", interrupted)
     monkeypatch.setattr(Tree, "run", lambda self: pytest.fail("the search went on"))
     result = solve(blobs(5, n=20, m=300, d=6), method, time_limit=600)
     assert result.status is Status.INTERRUPTED

@@ -57,6 +57,7 @@ def fit(
     method: opt.Method = "auto",
     solver: opt.Solver = "auto",
     time_limit: opt.TimeLimit = opt.TIME_LIMIT,
+    work_limit: opt.WorkLimit = None,
     standardize: opt.Scaling = opt.Standardize.ZSCORE,
     C: opt.PriceOfSlack = 1.0,
     count_penalty: opt.CountPenalty = 1.0,
@@ -104,6 +105,7 @@ def fit(
         components,
         norm.value,
         predictor.value,
+        work_limit,
     )
     settings.check()
     outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)

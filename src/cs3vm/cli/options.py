@@ -62,6 +62,10 @@ def _positive(value: float) -> float:
     return value
 
 
+def _positive_if_given(value: float | None) -> float | None:
+    return None if value is None else _positive(value)
+
+
 def _finite(value: float) -> float:
     if not math.isfinite(value):
         raise typer.BadParameter(f"{value:g} is not a finite number")
@@ -190,6 +194,15 @@ TimeLimit = Annotated[
     typer.Option(
         callback=_positive,
         help="Seconds of search. It ends earlier when the answer is proven; more time gives a better proof.",
+        rich_help_panel=SEARCH,
+    ),
+]
+WorkLimit = Annotated[
+    float | None,
+    typer.Option(
+        callback=_positive_if_given,
+        help="Numbers that a search may touch, such as 1e9: the same answer on every machine, if the time "
+        "limit leaves room for it.",
         rich_help_panel=SEARCH,
     ),
 ]

@@ -31,6 +31,7 @@ class Settings:
     n_components: int | None = None
     norm: Norm = "l2"
     predictor: str = "auto"
+    work_limit: float | None = None
 
     def check(self) -> None:
         """Refuse unknown names before anything is read."""
@@ -63,4 +64,5 @@ class Settings:
             n_components=self.n_components,
             norm=self.norm,
             predictor=self.predictor,
+            work_limit=self.work_limit,
         )

@@ -31,7 +31,7 @@ from .exact.incumbent import Incumbent
 from .exact.node import process
 from .exact.pairs import pair_values
 from .exact.tree import Tree
-from .heuristic.local_search import improve
+from .heuristic.improve import improve
 from .jit import is_compiled, remove_stale
 
 try:

@@ -57,6 +57,9 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Price of each miscounted unlabelled row (unit of weight).
     time_limit
         Seconds; the best answer found by then is used.
+    work_limit
+        How many numbers the search for each plane may touch; see :func:`cs3vm.solve`. The same limit gives
+        the same answer on every machine, as long as the time limit does not strike first.
     standardize
         ``"zscore"`` (mean 0, standard deviation 1, both weighted by ``sample_weight``), ``"paper"``
         (centred, and rescaled only where a feature reaches beyond ±100), ``"rank"`` (each value by its rank,
@@ -189,6 +192,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "norm": [StrOptions(set(NORMS))],
         "side_margin": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "predictor": [StrOptions(set(PREDICTORS))],
+        "work_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
     def __init__(
@@ -213,6 +217,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         norm: Norm = "l2",
         side_margin: float | str = "auto",
         predictor: str = "auto",
+        work_limit: float | None = None,
     ) -> None:
         self.method = method
         self.solver = solver
@@ -233,6 +238,7 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.norm = norm
         self.side_margin = side_margin
         self.predictor = predictor
+        self.work_limit = work_limit
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(

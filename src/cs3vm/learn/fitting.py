@@ -213,10 +213,10 @@ def _solve_plane(
     parameters: Parameters, mapped: KernelMap | RowBasis | None, problem: Problem, seconds: float
 ) -> Result:
     """An answer by the method and the solver of the parameters; an error if there is none."""
-    method, options = parameters.method, parameters.further_options()
+    method, options, work = parameters.method, parameters.further_options(), parameters.work_limit
     if problem.m == 0:  # every method is the SVM, with nothing to set
         get_method(method)
-        method, options = "svm", {}
+        method, options, work = "svm", {}, None
     if mapped is not None and "proof" in options:
         options["proof_note"] = str(mapped)  # an approximated kernel is another one
     result = solve(
@@ -225,6 +225,7 @@ def _solve_plane(
         solver=parameters.solver,
         time_limit=seconds,
         random_state=parameters.seed,
+        work_limit=work,
         **options,
     )
     if not result.found:

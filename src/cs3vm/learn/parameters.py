@@ -38,6 +38,7 @@ class Parameters:
     norm: Norm
     side_margin: float | str
     predictor: str
+    work_limit: float | None = None
 
     @classmethod
     def of(cls, estimator: BaseEstimator) -> Parameters:

@@ -18,6 +18,8 @@ METHODS = {
     "direct": "our heuristic alone",
     "auto": "our heuristic, then the exact engine in the time that is left",
 }
+#: Those that obey a work limit, with a solver that does; and those that do not search, and need none.
+COUNTING, SEARCHLESS = ("direct", "auto", "cs3vm"), ("svm", "top_tau")
 #: The estimator knows one more, which compares models and so is none of a single problem: ``learn.safe``.
 SAFE = "safe"
 #: Those that have a folder of their own.

@@ -22,6 +22,7 @@ def auto(
     gap: float = DEFAULT_GAP,
     random_state: int = 0,
     callback: Callback | None = None,
+    work_limit: float | None = None,
     **native: Any,
 ) -> Result:
     """Run the heuristic, then the exact solver from its answer inside the time that is left.
@@ -32,10 +33,12 @@ def auto(
     search = exact.load()
     if problem.norm == "l2":
         load_heuristic()
-    phases = Phases(problem, time_limit, gap, random_state, callback)
-    share = shares.HEURISTIC_SHARE if problem.m <= shares.PROOF_ROWS else shares.LARGE_HEURISTIC_SHARE
+    phases = Phases(problem, time_limit, gap, random_state, callback, work_limit)
+    share, work = shares.HEURISTIC_SHARE, shares.HEURISTIC_WORK
+    if problem.m > shares.PROOF_ROWS:
+        share, work = shares.LARGE_HEURISTIC_SHARE, shares.LARGE_HEURISTIC_WORK
     if problem.norm == "l2":
-        phases.run(direct, share, nodes=shares.FIRST_NODES if exact.quick and not native else 0)
+        phases.run(direct, share, work, nodes=shares.FIRST_NODES if exact.quick and not native else 0)
     else:  # each P4 gets a share of the time only: they can be as hard as the problem itself
         limit = shares.SUBPROBLEM_SHARE * time_limit
         phases.run(ircm, share, solver=exact.name, subproblem_time_limit=limit, **native)

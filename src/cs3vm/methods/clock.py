@@ -21,6 +21,6 @@ class Clock:
         """Seconds left; below zero when the limit has passed."""
         return self.limit - self.seconds
 
-    def part(self, share: float, at_most: float = float("inf")) -> float:
+    def part(self, share: float) -> float:
         """Seconds for a phase that gets this share of the run."""
-        return max(0.0, min(share * self.limit, self.left, at_most))
+        return max(0.0, min(share * self.limit, self.left))

@@ -20,6 +20,7 @@ def cs3vm(
     gap: float = DEFAULT_GAP,
     random_state: int = 0,
     callback: Callback | None = None,
+    work_limit: float | None = None,
     start: Result | FloatArray | None = None,
     heuristic: bool = True,
     **native: Any,
@@ -44,5 +45,6 @@ def cs3vm(
         gap=gap,
         random_state=random_state,
         callback=callback,
+        work_limit=work_limit,
         **native,
     )

@@ -22,8 +22,15 @@ class Phases:
     """The best answer of the phases so far; each starts from it, and their clock is one."""
 
     def __init__(
-        self, problem: Problem, time_limit: float, gap: float, random_state: int, callback: Callback | None
+        self,
+        problem: Problem,
+        time_limit: float,
+        gap: float,
+        random_state: int,
+        callback: Callback | None,
+        work_limit: float | None = None,
     ) -> None:
+        self.work_limit = float("inf") if work_limit is None else work_limit
         self.problem, self.clock, self.callback = problem, Clock(time_limit), callback
         self.common: dict[str, Any] = {"gap": gap, "random_state": random_state}
         self.best: Result | None = None
@@ -54,10 +61,11 @@ class Phases:
                 self.best = point
 
     def run(
-        self, phase: Callable[..., Result], share: float = 1.0, at_most: float = float("inf"), **options: Any
+        self, phase: Callable[..., Result], share: float = 1.0, work: float = float("inf"), **options: Any
     ) -> Result:
-        """Run the next phase for that share of the time, from the best answer so far, unless all is over.
+        """Run the next phase for that share of the limits, from the best answer so far, unless all is over.
 
+        It does at most that much work, if it counts any.
         A proof that was asked for is written by the solver, even if the answer is known to be optimal.
         """
         wanted = options.get("proof") is not None and self.best is not None and self.best.is_optimal
@@ -71,7 +79,11 @@ class Phases:
             if self.callback is not None:
                 self.callback(point._replace(seconds=point.seconds + spent))
 
-        limit = self.clock.part(share, at_most)
+        limit = self.clock.part(share)
+        done = 0.0 if first is None else first.work
+        work = min(work, share * self.work_limit, self.work_limit - done)
+        if work < float("inf"):
+            options["work_limit"] = work
         try:
             found = phase(self.problem, time_limit=limit, callback=shifted, **self.common, **options)
         except KeyboardInterrupt:  # before the phase could take over
@@ -94,6 +106,8 @@ class Phases:
             second,
             lower_bound=max(first.lower_bound, second.lower_bound),
             n_nodes=first.n_nodes + second.n_nodes,
+            work=first.work + second.work,
+            hurried=first.hurried or second.hurried,
             trace=first.trace + second.trace,
         )
         proven = second.found and second.gap <= self.common["gap"]
@@ -116,10 +130,10 @@ def improve(
     **options: Any,
 ) -> Result:
     """The heuristic as a phase: look for a better point than the start until the search stagnates."""
-    from ..engine.heuristic import local_search  # compiled code: loaded when first needed
+    from ..engine.heuristic.improve import improve as search  # compiled code: loaded when first needed
 
     best = [] if start is None or start.coef is None else [start.coef]
-    found = local_search.improve(problem, [*starts, *best], **options)
+    found = search(problem, [*starts, *best], **options)
     # the relaxation of the root, which is the SVM, closes the problem
     return replace(found, status=Status.OPTIMAL, n_nodes=1) if found.gap <= gap else found
 
@@ -134,15 +148,16 @@ def prove(
     gap: float,
     random_state: int,
     callback: Callback | None = None,
+    work_limit: float | None = None,
     **native: Any,
 ) -> Result:
     """Hand a problem to a solver, with a start from the heuristic where the solver wants one."""
     search = solver.load()
-    phases = Phases(problem, time_limit, gap, random_state, callback)
+    phases = Phases(problem, time_limit, gap, random_state, callback, work_limit)
     phases.begin_with(start)
     if heuristic and solver.wants_start and problem.m > 0:
         phases.begin_with(first_answer(problem))
-        phases.run(improve, shares.START_SHARE, shares.START_SECONDS)
+        phases.run(improve, shares.START_SHARE, shares.START_WORK)
     found, cutoff = phases.run(search, **native), native.get("cutoff")
     if cutoff is None or found.objective < cutoff:
         return found

@@ -1,16 +1,20 @@
-"""Which phase of a run gets how much of its time, and how many rows are how hard: all in one place."""
+"""Which phase of a run gets how much work and time, and how many rows are how hard: all in one place.
+
+Heuristics end by work, so that the same search is made on every machine; their shares of the time are guards,
+and a result that one of them has cut short says so (``Result.hurried``).
+"""
 
 from __future__ import annotations
 
 # -- the start that a solver gets from the heuristic ---------------------------------------------------
-#: At most this share of the time limit, and so many seconds: the solver's own search is the point.
-START_SHARE, START_SECONDS = 0.2, 2.0
+#: At most so much work, and this share of the limits: the solver's own search is the point.
+START_SHARE, START_WORK = 0.2, 1e9
 
 # -- auto: a heuristic, then the proof -----------------------------------------------------------------
-#: The heuristic stops by itself when it stagnates; it never takes more than this share of the time.
-HEURISTIC_SHARE = 0.25
-#: With more unlabelled rows a proof is out of reach: most of the time goes to the heuristic.
-PROOF_ROWS, LARGE_HEURISTIC_SHARE = 2000, 0.75
+#: The heuristic stops by itself when it stagnates; it never does more work than this, or than this share.
+HEURISTIC_SHARE, HEURISTIC_WORK = 0.25, 4e9
+#: With more unlabelled rows a proof is out of reach: most of the work and time goes to the heuristic.
+PROOF_ROWS, LARGE_HEURISTIC_SHARE, LARGE_HEURISTIC_WORK = 2000, 0.75, 1e10
 #: Nodes of an exact search that the heuristic of ``auto`` gets on small problems: they settle most of them.
 FIRST_NODES = 400
 
@@ -18,6 +22,8 @@ FIRST_NODES = 400
 #: Up to so many unlabelled rows the first nodes of an exact search come before the long search. After a short
 #: one they settle most problems at once, and they find points that no local search finds.
 SMALL_ROWS, NODES, NODE_SHARE = 500, 1500, 0.25
+#: The work of ``direct`` where no limit is given: tens of seconds.
+DIRECT_WORK = 1e10
 #: A search ends after so many attempts in a row without a better point: the short one, and the long one.
 FIRST_PATIENCE, PATIENCE = 6, 400
 

@@ -27,6 +27,8 @@ _WRITTEN = (
     "z",
     "seconds",
     "n_nodes",
+    "work",
+    "hurried",
     "iterations",
     "trace",
     "extras",
@@ -49,6 +51,8 @@ class Result:
     lower_bound: float = 0.0
     seconds: float = 0.0
     n_nodes: int = 0
+    work: float = 0.0  #: numbers touched by our own searches: the same on every machine
+    hurried: bool = False  #: whether a limit in seconds cut a search short: elsewhere the answer may differ
     iterations: tuple[Iteration, ...] = ()
     trace: Trace = ()
     extras: dict[str, Any] = field(default_factory=dict)

@@ -80,6 +80,8 @@ def _fields(data: dict[str, Any], problem: Problem) -> dict[str, Any]:
         "lower_bound": float(data["lower_bound"]),
         "seconds": float(data["seconds"]),
         "n_nodes": int(data["n_nodes"]),
+        "work": float(data.get("work", 0.0)),  # not written by the first versions
+        "hurried": bool(data.get("hurried", False)),
         "iterations": tuple(_iteration(step) for step in data["iterations"]),
         "trace": _trace(data["trace"]),
         "extras": data["extras"],

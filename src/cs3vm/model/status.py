@@ -17,6 +17,7 @@ class Status(Enum):
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"  #: a heuristic's answer
     TIME_LIMIT = "time limit"
+    WORK_LIMIT = "work limit"
     NODE_LIMIT = "node limit"
     INTERRUPTED = "interrupted"
     CUTOFF = "cutoff"  #: proven: no point below the cutoff

@@ -31,6 +31,7 @@ class Solver:
     norms: tuple[Norm, ...] = NORMS  #: of the problems that it can solve
     big_m: bool = False  #: its model links sides to the plane by a big-M, which the option ``big_m`` sets
     wants_start: bool = False  #: a good start decides how fast it is: methods run the heuristic first
+    counts_work: bool = False  #: it obeys a work limit
     quick: bool = False  #: its first nodes take milliseconds, and a search cut short still finds points
     setup_limit: float = float("inf")  #: with more rows · features², its set-up alone takes minutes
     setup_rate: float = float("inf")  #: rows · features² that it sets up in a second
@@ -69,6 +70,7 @@ SOLVERS = {
             "our own exact engine",
             ("l2",),
             wants_start=True,
+            counts_work=True,
             quick=True,
             # It first rotates all rows, with several copies of them: a million rows with the 300 landmarks
             # of a kernel have 9e10, and that alone takes minutes.

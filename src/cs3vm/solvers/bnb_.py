@@ -26,6 +26,7 @@ from ..model.status import Callback, Status
 
 _STATUS = {
     "time": Status.TIME_LIMIT,
+    "work": Status.WORK_LIMIT,
     "nodes": Status.NODE_LIMIT,
     "interrupted": Status.INTERRUPTED,
     "improved": Status.FEASIBLE,
@@ -38,6 +39,7 @@ def solve(
     start: Result | FloatArray | None = None,
     cutoff: float | None = None,
     time_limit: float = 60.0,
+    work_limit: float | None = None,
     gap: float = 1e-6,
     callback: Callback | None = None,
     random_state: int = 0,
@@ -58,6 +60,8 @@ def solve(
     cutoff
         Only points with a smaller objective are of interest. If there is none (to one millionth), the status
         is ``CUTOFF``, there is no point, and the lower bound is the proven one.
+    work_limit
+        Stop after so many numbers touched: with one thread, at the same node on every machine.
     node_limit, memory_limit
         Stop after so many nodes; search depth-first once open nodes need more than so many bytes.
     first_improvement
@@ -79,6 +83,7 @@ def solve(
     options = Options(
         deadline=began + time_limit,
         gap=gap,
+        work_limit=np.inf if work_limit is None else work_limit,
         node_limit=np.inf if node_limit is None else node_limit,
         memory_limit=np.inf if memory_limit is None else memory_limit,
         cutoff=np.inf if cutoff is None else float(cutoff),
@@ -166,6 +171,8 @@ def _result(tree: Tree, reason: str, seconds: float) -> Result:
         "lower_bound": bound,
         "seconds": seconds,
         "n_nodes": tree.crew.n_nodes,
+        "work": float(tree.crew.effort),
+        "hurried": reason == "time",
         "trace": tuple(tree.trace),
         "extras": {
             "root_bound": tree.root_bound,

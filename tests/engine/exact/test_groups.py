@@ -13,7 +13,7 @@ from cs3vm.engine.exact import tree as tree_module
 from cs3vm.engine.exact.crew import Options
 from cs3vm.engine.exact.incumbent import Incumbent
 from cs3vm.engine.exact.tree import Tree
-from cs3vm.engine.heuristic.local_search import improve
+from cs3vm.engine.heuristic.improve import improve
 from cs3vm.solvers.bnb_ import solve
 from tests.engine.exact.test_tree import check
 from tests.oracle import brute_force, brute_force_in_the_plane, svm_with_sides

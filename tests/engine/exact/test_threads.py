@@ -17,6 +17,7 @@ from cs3vm.engine.exact.tree import Tree
 from cs3vm.engine.heuristic.incumbent import Search
 from cs3vm.engine.heuristic.local_search import LocalSearch
 from cs3vm.exceptions import InvalidProblemError
+from cs3vm.model.budget import Budget
 from cs3vm.solvers.bnb_ import solve
 from tests.engine.exact.test_tree import check, medium_problem, tiny_problem
 from tests.oracle import brute_force
@@ -103,7 +104,7 @@ def test_all_threads_and_the_search_over_cells_use_the_seed():
         assert [member.relaxation.random_state for member in members] == [seed, seed]
     relax = []
     for seed in (0, 3, 3):
-        local = LocalSearch(Search(problem, 600.0), np.random.default_rng(seed), seed, patience=6)
+        local = LocalSearch(Search(problem, Budget()), np.random.default_rng(seed), seed, patience=6)
         relax.append(local.cells.relaxation.relax)
     assert not np.array_equal(relax[0], relax[1])
     assert np.array_equal(relax[1], relax[2])

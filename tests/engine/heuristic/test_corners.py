@@ -6,8 +6,9 @@ import numpy as np
 
 from cs3vm import Problem
 from cs3vm.engine.heuristic.corners import Corners
+from cs3vm.engine.heuristic.improve import improve
 from cs3vm.engine.heuristic.incumbent import Search
-from cs3vm.engine.heuristic.local_search import improve
+from cs3vm.model.budget import Budget
 from tests.oracle import brute_force
 
 
@@ -17,11 +18,11 @@ def rare_events(seed: int, m: int = 300, d: int = 12, **options: float) -> Probl
     rows = (rng.random((m + 40, d)) < 0.08).astype(float)
     y = np.where(rows[:, :3].any(axis=1), 1, -1)
     y[:2] = 1, -1
-    return Problem(rows[:40], y[:40], rows[40:], 150, **options)
+    return Problem(rows[:40], y[:40], rows[40:], m // 2, **options)
 
 
 def corners(problem: Problem) -> Corners:
-    return Corners(Search(problem, 60.0), np.random.default_rng(0))
+    return Corners(Search(problem, Budget()), np.random.default_rng(0))
 
 
 def test_rows_that_agree_with_the_corner_lie_on_the_plane():
@@ -63,3 +64,17 @@ def test_continuous_columns_and_a_forbidden_strip_have_none():
 
 def test_without_unlabelled_rows_there_is_none():
     assert not corners(Problem(np.eye(2), np.array([1, -1]), np.zeros((0, 2)), 0)).exist
+
+
+def test_scattered_planes_are_points_of_the_problem_best_first():
+    for seed in range(10):
+        rng = np.random.default_rng([seed, 4])
+        rows = rng.integers(0, 2, size=(12, 3)).astype(float)
+        problem = Problem(rows[:5], np.array([1, -1, 1, 1, -1]), rows[5:], int(rng.integers(0, 8)))
+        planes = corners(problem).scattered(0.1)
+        values = [plane.value for plane in planes]
+        assert values == sorted(set(values))
+        assert values[0] >= brute_force(problem) - 1e-6
+        for plane in planes:
+            exact = problem.best_intercept(plane.w)
+            assert np.isclose(0.5 * plane.w @ plane.w + exact.cost, plane.value)

@@ -25,6 +25,7 @@ class Options:
     deadline: float
     gap: float = 1e-6
     node_limit: float = float("inf")
+    work_limit: float = float("inf")
     memory_limit: float = float("inf")
     cutoff: float = float("inf")
     first_improvement: bool = False
@@ -48,6 +49,10 @@ class Searcher(Protocol):
     n_nodes: int
     unresolved: float  #: least bound of a node that could be neither closed nor divided
     n_unresolved: int
+
+    @property
+    def effort(self) -> int:
+        """The numbers that this thread has touched."""
 
     def work(self) -> dict[str, int]:
         """What this thread has done, by name."""
@@ -89,6 +94,11 @@ class Crew:
     def n_unresolved(self) -> int:
         """The number of nodes that could be neither closed nor divided."""
         return sum(searcher.n_unresolved for searcher in self.members)
+
+    @property
+    def effort(self) -> int:
+        """The numbers that all searchers have touched."""
+        return sum(searcher.effort for searcher in self.members)
 
     def work(self) -> dict[str, int]:
         """What all searchers have done, by name."""

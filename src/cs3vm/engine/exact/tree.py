@@ -46,7 +46,7 @@ from .pairs import (
 
 _JOINT_ROWS = 2500  # the joint-flip matrix has the square of this size
 _BISECTIONS = 5  # steps in which the joint bound of a node is found
-_SLICE = 0.04  # seconds between two looks at the clock
+_SLICE = 20_000_000  # work between two looks at the clock: a twentieth of a second or so
 _SMALLEST_GAP = 1e-8
 _PLUNGE = 0.25  # how far above the best open bound a plunge may go, as a share of the gap
 
@@ -73,7 +73,6 @@ class Tree:
         self.frontier = Frontier(self.problem, self.options.memory_limit)
         self.current = self.root_bound
         self.depth = 0
-        self.rate = 5e8  # work per second; measured as the search goes
         self.root_V = np.zeros((2, self.problem.m))
         self._last_trace = 0.0
         self.graph = new_graph(self.problem, self.options.joint and 3 <= self.problem.m <= _JOINT_ROWS)
@@ -101,7 +100,7 @@ class Tree:
 
     # -- the loop --------------------------------------------------------------------------------
     def run(self) -> str:
-        """Search; return why it ended: "done", "gap", "time", "nodes", "improved" or "interrupted"."""
+        """Search; return why it ended: "done", "gap", "time", "work", "nodes", "improved", "interrupted"."""
         with self.crew.lock:
             reason = "error"
             try:
@@ -182,6 +181,11 @@ class Tree:
         other.crew.members.append(other)
         return other
 
+    @property
+    def effort(self) -> int:
+        """The numbers that this thread has touched."""
+        return int(self.relaxation.tmp.counter[WORK])
+
     def work(self) -> dict[str, int]:
         """What this thread has done, by name."""
         return counters(self.relaxation.tmp) | joint_counters(self.graph)
@@ -212,18 +216,14 @@ class Tree:
         both = self.depth == 0
         self.graph.num[LOCAL] = int(both)
         while True:
-            began, work = perf_counter(), int(r.tmp.counter[WORK])
-            r.tmp.counter[WORK_LIMIT] = work + int(self.rate * _SLICE)
+            # slices of work, not of seconds: where a node pauses must not depend on the machine
+            r.tmp.counter[WORK_LIMIT] = int(r.tmp.counter[WORK]) + _SLICE
             with self.crew:
                 outcome = process(
                     r.rows, r.box, r.base, r.spare, r.tmp, r.node, self.graph, self.limits, both
                 )
-            now = perf_counter()
-            done = int(r.tmp.counter[WORK]) - work
-            if now - began > 0.01:
-                self.rate = min(max(0.5 * (self.rate + done / (now - began)), 1e7), 1e10)
             self.current = float(r.node.out[BOUND])
-            self._look_at_clock(now)
+            self._look_at_clock(perf_counter())
             if outcome != PAUSED:
                 switch_off_if_useless(self.graph)
                 return int(outcome)
@@ -237,6 +237,8 @@ class Tree:
             raise Stopped(self.crew.reason)
         if now > self.options.deadline:
             raise Stopped("time")
+        if self.crew.effort >= self.options.work_limit:
+            raise Stopped("work")
         value = self.incumbent.value
         if relative_gap(value, self.bound) <= self.options.gap:
             raise Stopped("gap")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray
-from ..core.quadratic import FINE, solve_rows
+from ..core.quadratic import FINE
 from .incumbent import IMPROVEMENT, Plane, Search
 
 Sides = NDArray[np.int8]
@@ -42,7 +42,8 @@ def solve_cell(search: Search, z: Sides, scores: FloatArray) -> Cell | None:
     for _ in range(12):
         held = np.column_stack([problem.U[rows], np.ones(len(rows))]) * sigma[rows, None]
         rhs = np.append(np.ones(problem.n), np.full(len(rows), margin))
-        v, alpha = solve_rows(np.vstack([search.rows_labelled, held]), rhs, problem.C, FINE)
+        search.spend(m * d)
+        v, alpha = search.solve_rows(np.vstack([search.rows_labelled, held]), rhs, problem.C, FINE)
         w, b = v[:-1], float(v[-1])
         unlabelled = problem.U @ w
         signed = sigma * (unlabelled + b) - margin

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
 from ..core.active_set import DONE, TO_THE_END, copy_state, load_state, reset, set_side, set_sides, solve
-from ..core.arrays import DUAL, INTERCEPT, SIZE, Box, Rows, Scratch, State, new_state
+from ..core.arrays import DUAL, INTERCEPT, SIZE, WORK, Box, Rows, Scratch, State, new_state
 from ..core.margin_set import contract, dual_value
 from ..core.relaxation import PERTURBATION, Relaxation
 from ..jit import NO_ROW, ZERO, kernel
@@ -170,6 +170,7 @@ class Cells:
         self.held = np.append(self.held, self.problem.n + points)
 
     def _scores(self, st: State) -> FloatArray:
+        self.search.spend(self.rows.Z.size)
         return np.asarray(self.rows.Z[self.problem.n :] @ st.w + st.value[INTERCEPT])
 
     def _complete(
@@ -188,7 +189,10 @@ class Cells:
         for _ in range(20):
             sides = np.where(z[flips] > 0, 1, -1)
             rows = self.problem.n + flips
-            if not _move(self.rows, self.box, source, st, self.tmp, rows, sides, self.held, stop, max_pivots):
+            before = int(self.tmp.counter[WORK])
+            moved = _move(self.rows, self.box, source, st, self.tmp, rows, sides, self.held, stop, max_pivots)
+            self.search.spend(int(self.tmp.counter[WORK]) - before)
+            if not moved:
                 return False
             flips = NONE
             scores = self._scores(st)

@@ -6,14 +6,15 @@ through a row, the corner, holds all rows that agree with it in the columns that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray
-from ..core.quadratic import ROUGH, solve_rows
-from .incumbent import LABELLED_ROWS, Plane, Search
+from ...model.budget import STEP
+from ..core.quadratic import ROUGH
+from .incumbent import LABELLED_ROWS, RANKING, Plane, Search, quadratic_work
 
 #: Rows of the sample that tells how many agree.
 SAMPLE_ROWS = 2000
@@ -21,6 +22,8 @@ SAMPLE_ROWS = 2000
 LEAST_SHARE = 0.1
 #: How many corners are tried; fewer with more numbers in the data.
 CORNERS, NUMBERS = 20, 4_000_000
+#: How many planes through random rows are tried: at most so many, and not more work than this.
+TRIES, EFFORT = 600, 2e8
 
 
 class Corners:
@@ -31,13 +34,19 @@ class Corners:
         m = self.problem.m
         self.sample = self.problem.U[:: max(1, m // SAMPLE_ROWS)]
         self.exist = False
+        self.known: list[Plane] = []
+        n, d = self.problem.n, self.problem.d
+        cost = quadratic_work(n, (d + 1) // 2) + (d + RANKING) * (n + m) + 2 * STEP
+        self.tries = int(min(max(EFFORT / cost, 10), TRIES)) if n <= LABELLED_ROWS else 0
         if m > 0 and self.problem.side_margin == 0.0:
             self.mode = np.array([_most_frequent(column) for column in self.sample.T])
             self.exist = len(self._columns(self.mode)) > 0
 
     def best(self, number: int) -> list[Plane]:
         """The best planes of the usual number of corners, best first."""
-        return sorted(self._several(), key=lambda plane: plane.value)[:number] if self.exist else []
+        if self.exist and not self.known:
+            self.known = _distinct(self._several())
+        return self.known[:number]
 
     def _several(self) -> Iterator[Plane]:
         problem = self.problem
@@ -45,7 +54,35 @@ class Corners:
         for _ in range(min(CORNERS, NUMBERS // ((problem.n + problem.m) * problem.d))):
             if self.search.expired:
                 return
-            yield self.through(self.sample[self.rng.integers(len(self.sample))])
+            yield self.through(self._any_row())
+
+    def scattered(self, share: float = 1.0) -> list[Plane]:
+        """Planes through random rows by random columns, every other one with other prices; best first.
+
+        Each costs a fraction of a millisecond, and among some hundreds there are some that no descent finds.
+        """
+        return _distinct(self._scatter(max(1, round(share * self.tries))))
+
+    def _scatter(self, number: int) -> Iterator[Plane]:
+        problem, search = self.problem, self.search
+        for turn in range(number):
+            columns = np.flatnonzero(self.rng.random(problem.d) < self.rng.uniform(0.1, 1.0))
+            corner = self._any_row()
+            price = problem.C * np.exp(self.rng.normal(0.0, float(turn % 2), problem.n))
+            if len(columns) == 0:
+                continue
+            if search.expired:
+                return
+            signed = (problem.X[:, columns] - corner[columns]) * problem.y[:, None]
+            # the plane passes through the corner: there is no intercept
+            A = np.column_stack([signed, np.zeros(problem.n)])
+            v, _ = search.solve_rows(A, np.ones(problem.n), price, ROUGH)
+            w = np.zeros(problem.d)
+            w[columns] = v[:-1]
+            yield search.plane(w)
+
+    def _any_row(self) -> FloatArray:
+        return np.asarray(self.sample[self.rng.integers(len(self.sample))])
 
     def through(self, corner: FloatArray) -> Plane:
         """The columns in which most rows agree with the corner come first; one stays if it helps."""
@@ -62,7 +99,7 @@ class Corners:
                 continue
             # the plane passes through the corner: there is no intercept
             A = np.column_stack([signed[rows][:, columns], np.zeros(len(rows))])
-            v, _ = solve_rows(A, np.ones(len(rows)), problem.C[rows], ROUGH)
+            v, _ = search.solve_rows(A, np.ones(len(rows)), problem.C[rows], ROUGH)
             w = np.zeros(problem.d)
             w[columns] = v[:-1]
             plane = search.plane(w)
@@ -81,3 +118,8 @@ class Corners:
 def _most_frequent(column: FloatArray) -> float:
     values, counts = np.unique(column, return_counts=True)
     return float(values[counts.argmax()])
+
+
+def _distinct(planes: Iterable[Plane]) -> list[Plane]:
+    """The best first, one of each value: many corners lead to the same plane."""
+    return sorted({f"{plane.value:.6g}": plane for plane in planes}.values(), key=lambda plane: plane.value)

@@ -87,6 +87,7 @@ def linearised_optimum(search: Search, plane: Plane, k: int, shift: float = 0.0)
 def line_search(search: Search, plane: Plane, w: FloatArray) -> Plane | None:
     """The best plane on the way from ``plane`` to ``w``; None if none is better."""
     steps = STEPS if search.problem.m <= MANY_ROWS else FEW_STEPS
+    search.spend((search.problem.n + search.problem.m) * search.problem.d)
     end_labelled, end_unlabelled = search.problem.X @ w, search.problem.U @ w
     best: Plane | None = None
     for t in steps:

@@ -1,8 +1,7 @@
-"""What all heuristics share: the clock, the incumbent, and planes that know their value."""
+"""What all heuristics share: the budget, the incumbent, and planes that know their value."""
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray
 from ...convex.svm import root_bound, solve_convex, with_miscount
+from ...model.budget import Budget
 from ...model.intercept import EMPTY_TOLERANCE, Intercept
 from ...model.problem import Problem
 from ...model.result import Result
@@ -22,6 +22,16 @@ from .large_svm import solve_large_svm
 IMPROVEMENT = 1e-9
 #: With more labelled rows, only those nearest to their margin enter a subproblem one by one.
 LABELLED_ROWS = 8000
+#: What a ranking of the rows costs, in numbers per row.
+RANKING = 20
+#: How many iterations a quadratic programme takes, about.
+ITERATIONS = 20
+
+
+def quadratic_work(rows: int, columns: int) -> float:
+    """About how many numbers a quadratic programme touches; more columns than rows are first rotated away."""
+    size = min(rows, columns)
+    return ITERATIONS * rows * size * (4.0 + 0.5 * size) + (rows * size * columns if size < columns else 0)
 
 
 class Plane(NamedTuple):
@@ -38,10 +48,8 @@ class Plane(NamedTuple):
 class Search:
     """The incumbent of one run and the means to judge candidates."""
 
-    def __init__(self, problem: Problem, time_limit: float, callback: Callback | None = None) -> None:
-        self.problem, self.callback = problem, callback
-        self.started = time.perf_counter()
-        self.deadline = self.started + time_limit
+    def __init__(self, problem: Problem, budget: Budget, callback: Callback | None = None) -> None:
+        self.problem, self.budget, self.callback = problem, budget, callback
         self.ranking = Ranking(problem)
         self.lower_bound = 0.0
         self.value = np.inf
@@ -53,29 +61,32 @@ class Search:
         self.rows_labelled = np.column_stack([problem.X, np.ones(problem.n)]) * problem.y[:, None]
         self._held = np.zeros(0, dtype=np.intp)
 
-    # -- time ------------------------------------------------------------------------------------
-    @property
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self.started
-
-    @property
-    def remaining(self) -> float:
-        """Seconds left."""
-        return 0.0 if self.expired else max(0.0, self.deadline - time.perf_counter())
-
+    # -- work ------------------------------------------------------------------------------------
     @property
     def expired(self) -> bool:
-        """Whether the time limit has passed, or nothing better can exist."""
-        return time.perf_counter() >= self.deadline or self.value <= self.lower_bound * (1.0 + 1e-9)
+        """Whether the budget is used up, or nothing better can exist."""
+        return self.budget.is_over or self.value <= self.lower_bound * (1.0 + 1e-9)
+
+    def spend(self, numbers: float) -> None:
+        """Count a step that touched so many numbers."""
+        self.budget.spend(numbers)
+
+    def solve_rows(
+        self, A: FloatArray, p: FloatArray, C: FloatArray, tolerance: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """A quadratic programme, see :func:`~cs3vm.engine.core.quadratic.solve_rows`."""
+        self.spend(quadratic_work(*A.shape))
+        return solve_rows(A, p, C, tolerance)
 
     # -- judging ---------------------------------------------------------------------------------
     def plane(self, w: FloatArray) -> Plane:
         """Judge a normal vector."""
+        self.spend((self.problem.n + self.problem.m) * self.problem.d)
         return self.judge(w, self.problem.X @ w, self.problem.U @ w)
 
     def judge(self, w: FloatArray, labelled: FloatArray, unlabelled: FloatArray) -> Plane:
         """Judge a normal vector whose scores are known; it becomes the incumbent if it is better."""
+        self.spend(RANKING * (self.problem.n + self.problem.m))
         cost, b, count = self.ranking.judge(labelled, unlabelled)
         value = 0.5 * float(w @ w) + cost
         if value < self.value * (1.0 - IMPROVEMENT):
@@ -84,12 +95,14 @@ class Search:
 
     def offer(self, w: FloatArray) -> None:
         """Make ``w`` the incumbent if its exact value is the best so far."""
+        self.spend((RANKING + self.problem.d) * (self.problem.n + self.problem.m))
         exact = self.problem.best_intercept(w)
         if exact is not None:
             self._keep(w, exact, 0.5 * float(w @ w) + exact.cost)
 
     def offer_sides(self, w: FloatArray, b: float, z: NDArray[np.int8]) -> float:
         """Judge a plane together with its sides; infinite where these do not fit."""
+        self.spend((self.problem.n + self.problem.m) * self.problem.d)
         scores = self.problem.scores(w, b)
         signed = np.where(z > 0, scores, -scores)
         slack = EMPTY_TOLERANCE * (1.0 + float(np.abs(scores).max(initial=0.0)))
@@ -104,7 +117,7 @@ class Search:
         if not value < self.value:
             return
         self.w, self.b, self.z, self.value, self.exact = w, best.b, best.z, value, best.exact
-        point = TracePoint(self.seconds, value, self.lower_bound, 0)
+        point = TracePoint(self.budget.seconds, value, self.lower_bound, 0)
         self.trace.append(point)
         if self.callback is not None:
             self.callback(point)
@@ -135,6 +148,7 @@ class Search:
     def solve_svm(self) -> Plane:
         """The SVM of the labelled rows with the fixed sides held; sets the safe lower bound."""
         problem = self.problem
+        self.spend(quadratic_work(problem.n, problem.d))
         if problem.n > LABELLED_ROWS and not self.ranking.any_fixed:
             w, bound = solve_large_svm(problem, self.rows_labelled)
             self.lower_bound = with_miscount(problem, bound)
@@ -164,7 +178,7 @@ class Search:
             sigma = problem.side[held].astype(float)
             hard = np.column_stack([problem.U[held], np.ones(len(held))]) * sigma[:, None]
             rhs = np.concatenate([ones, p, np.full(len(held), problem.side_margin)])
-            v, _ = solve_rows(np.vstack([A, rows, hard]), rhs, np.append(labelled_price, C), tolerance)
+            v, _ = self.solve_rows(np.vstack([A, rows, hard]), rhs, np.append(labelled_price, C), tolerance)
             if not self.ranking.any_fixed or not self._hold_violated(v):
                 return v[:-1]
 
@@ -210,7 +224,9 @@ class Search:
             self.b if found else float("nan"),
             self.z,
             lower_bound=self.lower_bound,
-            seconds=self.seconds,
+            seconds=self.budget.seconds,
+            work=self.budget.work,
+            hurried=self.budget.hurried,
             trace=tuple(self.trace),
             extras=extras,
         )

@@ -58,6 +58,8 @@ class Ranking:
         problem, margin = self.problem, self.problem.side_margin
         top = max(unlabelled.max(), -unlabelled.min()) if len(unlabelled) else 0.0
         slack = EMPTY_TOLERANCE * (1.0 + top)
+        if margin > 0.0:  # large scores must not blur a margin
+            slack = min(slack, 1e-6 * margin)
         low, high, scores = -np.inf, np.inf, unlabelled
         if self.any_fixed:
             low = margin - float(np.min(unlabelled[self.fixed_up], initial=np.inf))

@@ -1,7 +1,7 @@
-"""The direct heuristic: good planes in a fraction of a second, for any size.
+"""Local search for one side margin: descents from several starts, then kicks.
 
 Several starts, each followed by linearised-count steps, a smooth continuation and a polish; then, where a
-descent costs milliseconds, an iterated local search until it stagnates. Large data go through subsamples.
+descent costs milliseconds, an iterated local search until it stagnates.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ import numpy as np
 from ..._typing import FloatArray
 from ...convex.svm import solve_convex
 from ...model.problem import Problem
-from ...model.result import Result
-from ...model.status import Callback
 from .cell import polish, solve_cell
 from .cell_search import Cells
 from .corners import Corners
 from .count_steps import descend, schedule
 from .incumbent import Plane, Search
 from .smooth_count import continuation, feature_scale
-from .subsamples import levels, subsample
+from .tilt import tilt
 
-#: The iterated search ends after this many kicks in a row without a better incumbent, unless told otherwise.
-QUICK_PATIENCE = 150
-#: The same on a subsample.
-SAMPLE_PATIENCE = 20
+#: How many planes a descent from several starts remembers.
+KEPT = 4
+#: Without the usual starts only the best of those given are followed up.
+FEW_STARTS = 4
+#: The share of the usual number of planes through random rows that a kick chooses from.
+SCATTERED = 0.1
+#: A plane from elsewhere is followed up unless it is worse than the best by more than this factor.
+LOOK = 1.2
 #: Every so many kicks the search on small data starts afresh, from randomly weighted labels.
 FRESH = 3
 #: Sizes of kicks, relative to the normal vector.
@@ -41,43 +43,6 @@ MANY_COLUMNS = 20
 MANY_STARTS_ROWS = 100_000
 #: Up to this many numbers in the data there is a search over cells at all: it needs two copies of them.
 CELL_NUMBERS = 4_000_000
-
-
-def improve(
-    problem: Problem,
-    starts: Sequence[FloatArray] = (),
-    *,
-    time_limit: float = 2.0,
-    random_state: int = 0,
-    callback: Callback | None = None,
-    patience: int = QUICK_PATIENCE,
-) -> Result:
-    """Search for a good plane until the search stagnates or the time is over."""
-    search = Search(problem, time_limit, callback)
-    try:
-        search.offer(np.zeros(problem.d))
-        svm = search.solve_svm()
-        given = [search.plane(np.asarray(w, dtype=float)) for w in starts]
-        if problem.m > 0:
-            rng = np.random.default_rng(random_state)
-            given += [search.plane(w) for w in _from_subsamples(search, rng, random_state)]
-            kicks = min(patience, 8 + patience * problem.m // 75, 200_000 // problem.m)
-            LocalSearch(search, rng, random_state, max(6, kicks)).run(given, svm)
-    except KeyboardInterrupt:
-        return search.result(interrupted=True)
-    return search.result()
-
-
-def _from_subsamples(search: Search, rng: np.random.Generator, random_state: int) -> list[FloatArray]:
-    """The best normal vectors of ever larger subsamples."""
-    found: list[FloatArray] = []
-    quick = is_large(search.problem)
-    for rows in levels(search.problem):
-        sample = Search(subsample(search.problem, rows, rng), 0.3 * search.remaining)
-        patience = 0 if found or quick else SAMPLE_PATIENCE
-        local = LocalSearch(sample, rng, random_state, patience, cells=not quick)
-        found = local.run([sample.plane(w) for w in found])
-    return found
 
 
 def is_large(problem: Problem) -> bool:
@@ -101,28 +66,52 @@ class LocalSearch:
         self.patience = 0 if self.large else patience
         self.cells = Cells(search, random_state) if self.small and not search.expired else None
         self.corners = Corners(search, rng)
+        self.failures, self.strength, self.turn = 0, 0, 0
+        self.through: Corners | None = (
+            None  #: where columns have few values, planes through rows to be tilted
+        )
 
-    def run(self, given: Sequence[Plane], svm: Plane | None = None) -> list[FloatArray]:
-        """Descend from the starts, then iterate from the best; the normal vectors found, best first.
+    def run(self, given: Sequence[Plane], svm: Plane | None = None) -> list[Plane]:
+        """Descend from the starts, then iterate from the best until that stagnates; planes, best first."""
+        planes = self.begin(given, svm)
+        return [self.iterate(planes[0]), *planes[1:]]
+
+    def begin(self, given: Sequence[Plane], svm: Plane | None = None) -> list[Plane]:
+        """Descend from the starts; the planes found, best first.
 
         With an SVM given (or no start at all) the usual starts are added.
         """
         svm_known = svm is not None
-        svm = self.search.plane(solve_convex(self.problem).w) if svm is None else svm
+        if svm is None and (self.large or not given):
+            svm = self.search.plane(solve_convex(self.problem).w)
         if self.large:
-            starts: Iterable[Plane] = [min([*given, svm, *self.corners.best(1)], key=_value)]
-        elif given and not svm_known:
-            starts = sorted(given, key=_value)[:2]
+            known = [] if svm is None else [svm]
+            starts: Iterable[Plane] = [min([*given, *known, *self.corners.best(1)], key=_value)]
+        elif svm is None or (given and not svm_known):
+            starts = sorted(given, key=_value)[: FEW_STARTS if self.small else 1]
         else:
             starts = self._starts(svm, given)
         planes = [self.settle(descend(self.search, start, self.sizes)) for start in starts]
-        best = min(planes, key=_value)
+        planes.sort(key=_value)
         if not (self.small or self.large) and self.patience and not self.search.expired:
             self.cells = Cells(self.search, self.random_state)
-        best = self._refined(best)
-        if self.patience:
-            best = self._iterate(best)
-        return [best.w] + [plane.w for plane in sorted(planes, key=_value)[:3]]
+        planes.insert(0, self._refined(planes[0]))
+        return planes[:KEPT]
+
+    @property
+    def stagnates(self) -> bool:
+        """Whether nothing more is to be expected: too many kicks in a row were in vain, or it must end."""
+        return self.failures >= self.patience or self.search.expired
+
+    def adopt(self, plane: Plane, best: Plane) -> Plane:
+        """The better of the best plane so far and one from elsewhere, after a descent."""
+        if not plane.value < best.value * LOOK or self.search.expired:
+            return best
+        found = self.settle(plane if self.small else descend(self.search, plane, self.sizes))
+        if found.value < best.value * (1.0 - 1e-9):
+            self.failures, self.strength = 0, 0
+            return self._refined(found)
+        return best
 
     def settle(self, plane: Plane) -> Plane:
         """A local optimum over cells; where that is slow, only a few neighbours are tried."""
@@ -191,30 +180,50 @@ class LocalSearch:
             self.search.solve_soft(np.vstack([mean, -mean]), np.zeros(2), weight, price=price)
         )
 
-    def _iterate(self, best: Plane) -> Plane:
-        """Kick the best plane and descend again; kicks grow while they lead back."""
-        failures, strength, turn = 0, 0, 0
-        while failures < self.patience and not self.search.expired:
-            turn += 1
-            found = self._kicked(best, strength, turn)
+    def iterate(self, best: Plane, kicks: float = np.inf) -> Plane:
+        """Kick the best plane and descend again, so many times; kicks grow while they lead back."""
+        while kicks > 0 and not self.stagnates and not self.search.expired:
+            kicks -= 1
+            self.turn += 1
+            found = self._kicked(best, self.strength, self.turn)
             found = self.settle(found if self.small else descend(self.search, found, self.sizes))
-            failures += 1
+            self.failures += 1
             if found.value < best.value * (1.0 - 1e-9):
-                best, failures, strength = self._refined(found), 0, 0
+                best, self.failures, self.strength = self._refined(found), 0, 0
             elif found.value <= best.value * (1.0 + 1e-7):
-                strength = min(strength + 1, len(STRENGTHS) - 1)
+                self.strength = min(self.strength + 1, len(STRENGTHS) - 1)
             else:
-                strength = max(strength - 1, 0)
+                self.strength = max(self.strength - 1, 0)
         return best
 
     def _kicked(self, best: Plane, strength: int, turn: int) -> Plane:
         size = STRENGTHS[strength] * self.rng.uniform(0.5, 1.5)
+        if self.through is not None and turn % 4 == 0:
+            scattered = self.through.scattered(SCATTERED)
+            return self._tilted(scattered[0].w) if scattered else best
+        if self.through is not None and turn % 4 == 2:
+            return self._with_fewer_columns(best)
         if turn % FRESH == 0 and self.small:
             return descend(self.search, self._centred(self._reweighted()), self.sizes)
         if turn % 4 == 1:
             direction = self._centred(self._reweighted()).w - best.w
             return self.search.plane(best.w + size * direction)
         return self._turned(best, size)
+
+    def _with_fewer_columns(self, plane: Plane) -> Plane:
+        """Without some columns many rows lie on the plane; a tilt finds other columns to part them."""
+        size = np.abs(plane.w) / self.scale
+        used = np.flatnonzero(size > 1e-6 * size.max(initial=0.0))
+        w = np.zeros_like(plane.w)
+        kept = used[self.rng.random(len(used)) < self.rng.uniform(0.2, 0.9)]
+        w[kept] = plane.w[kept]
+        return self._tilted(w)
+
+    def _tilted(self, w: FloatArray) -> Plane:
+        if self.problem.side_margin == 0.0:  # rows may lie on the plane
+            return self.search.plane(w)
+        direction = self._centred(self._reweighted()).w
+        return tilt(self.search, self.search.plane(w), [direction])
 
     def _turned(self, plane: Plane, size: float) -> Plane:
         """The plane with noise of that relative size, in units of the features' spread."""

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from ..._typing import FloatArray
-from .incumbent import Plane, Search
+from .incumbent import RANKING, Plane, Search
 
 #: Widths of the sigmoid, in standard deviations of the scores.
 WIDTHS = (0.5, 0.2, 0.08, 0.03, 0.01)
@@ -59,6 +59,7 @@ class _SmoothProblem:
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         problem, corner = self.search.problem, self.corner
         w, b = x[:-1] * self.scale, float(x[-1])
+        self.search.spend((problem.n + problem.m) * (2 * problem.d + RANKING))
         slack = 1.0 - problem.y * (problem.X @ w + b)
         ramp = np.clip(slack / corner + 0.5, 0.0, 1.0)  # derivative of the rounded hinge
         hinge = np.where(ramp < 1.0, 0.5 * corner * ramp * ramp, slack)

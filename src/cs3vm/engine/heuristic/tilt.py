@@ -1,0 +1,126 @@
+r"""Tilt: a plane with too many rows on it becomes a proper one.
+
+With a side margin ε no row may lie within ε of the plane. Where the scores have no gap of 2ε at the wanted
+total, a group of rows without such gaps blocks it: often they all lie on one plane. The plane turned a
+little, (w, b) + δ·(v, -c), ranks these rows by v. Each gap of v between them is a place to cut, costs what it
+miscounts, and needs δ = 2ε/gap; the turn costs about δ times the slope of the objective along v. Rows that
+still block are turned apart again, by less. Columns alone are good directions: categories have wide gaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._typing import FloatArray, RowArray
+from .incumbent import IMPROVEMENT, Plane, Search
+
+#: How often rows that still block are turned apart.
+ROUNDS = 12
+#: How many directions are tried each time: fewer with more rows.
+MOST, LEAST, ROWS = 24, 3, 30_000
+#: Tries along a direction: in units of the least turn that widens the gap enough, and of the rows' spread.
+TURNS, SPREADS = (1.0, 2.0, 5.0), (0.7, 0.35, 0.17, 0.08, 0.04, 0.01, 0.002)
+#: Rows of the group that tell where a direction has gaps.
+SAMPLE_ROWS = 3000
+#: A turn is a bit longer than the gap needs, so that rounding does not undo it.
+LONGER = 1.0 + 1e-6
+
+
+class Group(NamedTuple):
+    """Free rows that block the wanted total, and the weight of them that should be positive."""
+
+    rows: RowArray
+    need: float
+
+
+def tilt(search: Search, plane: Plane, directions: Sequence[FloatArray] = ()) -> Plane:
+    """The best proper plane found by turning this one, by columns or the directions given."""
+    for _ in range(ROUNDS):
+        group = blocking(search, plane)
+        if group is None or search.expired:
+            break
+        better = min(_turned(search, plane, group, directions), key=lambda p: p.value, default=plane)
+        if not better.value < plane.value * (1.0 - IMPROVEMENT):
+            break
+        plane = better
+    return plane
+
+
+def blocking(search: Search, plane: Plane) -> Group | None:
+    """The run of scores without a gap of 2ε in which the wanted total lies; None if a gap is there."""
+    problem, ranking = search.problem, search.ranking
+    rows = ranking.free if ranking.any_fixed else np.arange(problem.m)
+    if len(rows) == 0:
+        return None
+    rows = rows[np.argsort(-plane.unlabelled[rows], kind="stable")]
+    scores = plane.unlabelled[rows]
+    totals = np.append(0.0, np.cumsum(problem.weights[rows]))
+    gaps = scores[:-1] - scores[1:] >= 2.0 * problem.side_margin * (1.0 - 1e-9)
+    cuts = np.concatenate([[0], np.flatnonzero(gaps & (scores[:-1] > scores[1:])) + 1, [len(rows)]])
+    above = totals[cuts]
+    at = int(np.searchsorted(above, ranking.target, side="right")) - 1
+    if at < 0 or at >= len(cuts) - 1 or above[at] == ranking.target:
+        return None
+    return Group(rows[cuts[at] : cuts[at + 1]], ranking.target - float(above[at]))
+
+
+def _turned(search: Search, plane: Plane, group: Group, directions: Sequence[FloatArray]) -> Iterator[Plane]:
+    """Planes turned along the most promising directions, and lengthened."""
+    problem = search.problem
+    number = min(max(ROWS // problem.m, LEAST), MOST)
+    longer = [plane.w] if plane.w.any() else []
+    for v, least in _promising(search, plane, group, [*directions, *longer])[:number]:
+        labelled, unlabelled = problem.X @ v, problem.U @ v
+        search.spend((problem.n + problem.m) * problem.d)
+        spread = max(float(unlabelled.std()), 1e-300)
+        steps = [turn * least * LONGER for turn in TURNS]
+        steps += [size / spread for size in SPREADS if size > least * spread]
+        for step in steps:
+            if search.expired:
+                return
+            yield search.judge(
+                plane.w + step * v, plane.labelled + step * labelled, plane.unlabelled + step * unlabelled
+            )
+
+
+def _promising(
+    search: Search, plane: Plane, group: Group, directions: Sequence[FloatArray]
+) -> list[tuple[FloatArray, float]]:
+    """Directions and the least turns along them, the one with the least expected cost first."""
+    problem = search.problem
+    rows = group.rows[:: max(1, len(group.rows) // SAMPLE_ROWS)]
+    V = np.column_stack([problem.U[rows], *(problem.U[rows] @ v for v in directions)])
+    search.spend(V.size * 10)
+    order = np.argsort(-V, axis=0, kind="stable")
+    V = np.take_along_axis(V, order, axis=0)
+    total = float(problem.weights[group.rows].sum())
+    above = np.cumsum(problem.weights[rows][order], axis=0)[:-1]
+    above *= total / float(problem.weights[rows].sum())  # of the group, where only a sample was looked at
+    gap = V[:-1] - V[1:]
+    wide = gap > 1e-9 * np.abs(V).max(initial=0.0)
+    least = 2.0 * problem.side_margin / np.where(wide, gap, 1.0)
+    slack = 1.0 - problem.y * (plane.labelled + plane.b)
+    pull = problem.C * problem.y * (slack > 0.0)
+    gradient = plane.w - pull @ problem.X
+    along = np.append(gradient, [float(gradient @ v) for v in directions])
+    squares = np.append(np.ones(problem.d), [float(v @ v) for v in directions])
+    slope = along + 0.5 * (V[:-1] + V[1:]) * float(pull.sum())  # the intercept moves against the cut
+    reach = 0.5 / np.maximum(V.std(axis=0), 1e-300)  # about where labelled rows meet their margins
+    found: list[tuple[float, int, int, float]] = []
+    for sign in (1.0, -1.0):
+        miscount = np.abs((above if sign > 0 else total - above) - group.need)
+        rise = np.where(sign * slope > 0.0, least, reach) * sign * slope
+        cost = problem.count_penalty * miscount + rise + 0.5 * least * least * squares
+        cost[~wide] = np.inf
+        best = np.argmin(cost, axis=0) if len(cost) else np.zeros(0, dtype=np.intp)
+        for k, c in enumerate(best):
+            if np.isfinite(cost[c, k]):
+                found.append((float(cost[c, k]), k, int(sign), float(least[c, k])))
+    basis = np.eye(problem.d)
+    return [
+        (sign * (basis[k] if k < problem.d else directions[k - problem.d]), turn)
+        for _, k, sign, turn in sorted(found)
+    ]

@@ -1,0 +1,76 @@
+"""Rows in an order that depends on what is in them: searches then do not depend on the order of a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from .._typing import FloatArray, RowArray
+from .problem import Problem
+from .result import Result
+
+#: With more numbers in the data there is no second copy of them: rows stay in the order they came in.
+NUMBERS = 20_000_000
+
+
+class Ordered(NamedTuple):
+    """The same problem with its rows in order, and where each unlabelled row came from."""
+
+    problem: Problem
+    rows: RowArray
+
+    def original(self, problem: Problem, result: Result) -> Result:
+        """A result of the ordered problem as one of the original."""
+        if result.z is None or self.problem is problem:
+            return replace(result, problem=problem)
+        z = np.empty_like(result.z)
+        z[self.rows] = result.z
+        return replace(result, problem=problem, z=z)
+
+
+#: The order of each problem that is alive: the phases of a run all ask for it.
+_KEPT: WeakKeyDictionary[Problem, Ordered] = WeakKeyDictionary()
+
+
+def in_order(problem: Problem) -> Ordered:
+    """The problem with its rows in order; equal rows stay as they came. Large problems are left alone."""
+    if problem in _KEPT:
+        return _KEPT[problem]
+    as_it_is = Ordered(problem, np.arange(problem.m))
+    if problem.X.size + problem.U.size > NUMBERS:
+        return as_it_is
+    labelled = _order(problem.X, problem.y, problem.C)
+    unlabelled = _order(problem.U, problem.weights, problem.side.astype(float))
+    if _is_sorted(labelled) and _is_sorted(unlabelled):
+        return as_it_is  # not kept: it holds the problem itself, which would live for ever
+    ordered = replace(
+        problem,
+        X=problem.X[labelled],
+        y=problem.y[labelled],
+        C=problem.C[labelled],
+        U=problem.U[unlabelled],
+        weights=problem.weights[unlabelled],
+        side=problem.side[unlabelled],
+    )
+    _KEPT[problem] = Ordered(ordered, unlabelled)
+    return _KEPT[problem]
+
+
+def _is_sorted(order: RowArray) -> bool:
+    return bool(np.all(order[:-1] < order[1:]))
+
+
+def _order(rows: FloatArray, *columns: FloatArray) -> RowArray:
+    """The order of a fingerprint of the rows: exact in integers, so the same wherever a row stands."""
+    key = np.zeros(len(rows), dtype=np.uint64)
+    factors = np.random.default_rng(0).integers(1, 2**63, rows.shape[1] + len(columns), dtype=np.uint64)
+    for column, factor in zip([*rows.T, *columns], factors, strict=True):
+        bits = (column + 0.0).view(np.uint64)  # there is one zero only
+        bits ^= bits >> np.uint64(32)  # the low bits of most numbers are zeros
+        key += bits * (factor | np.uint64(1))
+        key ^= key >> np.uint64(29)
+    order: RowArray = np.argsort(key, kind="stable")
+    return order
