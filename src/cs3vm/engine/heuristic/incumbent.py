@@ -14,7 +14,7 @@ from ...model.intercept import EMPTY_TOLERANCE, Intercept
 from ...model.problem import Problem
 from ...model.result import Result
 from ...model.status import Callback, Status, TracePoint
-from ..core.quadratic import FINE, ROUGH, solve_rows
+from ..core.quadratic import COMPILED_COLUMNS, FINE, ROUGH, solve_rows
 from .judge import Ranking
 from .large_svm import solve_large_svm
 
@@ -31,7 +31,10 @@ ITERATIONS = 20
 def quadratic_work(rows: int, columns: int) -> float:
     """About how many numbers a quadratic programme touches; more columns than rows are first rotated away."""
     size = min(rows, columns)
-    return ITERATIONS * rows * size * (4.0 + 0.5 * size) + (rows * size * columns if size < columns else 0)
+    speed = 1.0 if size <= COMPILED_COLUMNS else 0.25  # of a linear-algebra library, by blocks
+    return speed * ITERATIONS * rows * size * (4.0 + 0.5 * size) + (
+        rows * size * columns if size < columns else 0
+    )
 
 
 class Plane(NamedTuple):
