@@ -65,8 +65,8 @@ def test_top_tau_is_taken_where_our_search_is_made_bad(monkeypatch):
     """A search that turns its plane around labels hidden rows wrongly; the simple rule does not use it."""
     search = comparing._search
 
-    def turned_around(parameters, seconds, problem):
-        result = search(parameters, seconds, problem)
+    def turned_around(parameters, seconds, work, problem):
+        result = search(parameters, seconds, work, problem)
         return replace(result, coef=-result.coef, z=1 - result.z)
 
     monkeypatch.setattr(comparing, "_search", turned_around)

@@ -16,7 +16,7 @@ from ..tables.files import all_or_none, check_outputs
 from . import options as opt
 from .common import CtrlC, check_packages, command_line, tell
 from .outputs import Outputs, write_answer, write_report
-from .settings import Settings
+from .settings import Settings, search_limits
 from .words import kernel_fields, predictor_fields, printed, summary_fields
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def fit(
     impute: opt.ImputeBy = None,
     method: opt.Method = "auto",
     solver: opt.Solver = "auto",
-    time_limit: opt.TimeLimit = opt.TIME_LIMIT,
+    time_limit: opt.GuardingTimeLimit = None,
     work_limit: opt.WorkLimit = None,
     standardize: opt.Scaling = opt.Standardize.ZSCORE,
     C: opt.PriceOfSlack = 1.0,
@@ -89,10 +89,11 @@ def fit(
     from .inputs import Question, load
     from .totals import read_totals
 
+    seconds, work = search_limits(method, solver, norm.value, time_limit, work_limit)
     settings = Settings(
         method,
         solver,
-        time_limit,
+        seconds,
         standardize.value,
         C,
         count_penalty,
@@ -105,7 +106,7 @@ def fit(
         components,
         norm.value,
         predictor.value,
-        work_limit,
+        work,
     )
     settings.check()
     outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)

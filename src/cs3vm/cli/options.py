@@ -12,7 +12,7 @@ import typer
 from ..methods import METHODS, SAFE
 from ..solvers import SOLVERS
 
-#: Seconds of search on the command line: with 20,000 rows the whole command then takes under ten.
+#: Seconds of search of ``cs3vm compare``.
 TIME_LIMIT = 4.0
 
 
@@ -197,12 +197,22 @@ TimeLimit = Annotated[
         rich_help_panel=SEARCH,
     ),
 ]
+GuardingTimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit",
+        callback=_positive_if_given,
+        help="Seconds of search. It ends earlier when the answer is proven; more time gives a better proof. "
+        "Default: by work, about 5 seconds.",
+        rich_help_panel=SEARCH,
+    ),
+]
 WorkLimit = Annotated[
     float | None,
     typer.Option(
         callback=_positive_if_given,
-        help="Numbers that a search may touch, such as 1e9: the same answer on every machine, if the time "
-        "limit leaves room for it.",
+        help="Numbers that a search may touch: the same answer on every machine. Default: 4e9, unless there "
+        "is a time limit.",
         rich_help_panel=SEARCH,
     ),
 ]

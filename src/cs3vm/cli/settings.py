@@ -12,6 +12,30 @@ if TYPE_CHECKING:
     from ..model.norms import Norm
 
 
+#: The default: work of about five seconds, so that the same command gives the same labels everywhere, and
+#: a guard in seconds, which the summary mentions when it strikes.
+WORK_LIMIT, GUARD_SECONDS = 4e9, 60.0
+#: The default where work is not counted: with 20,000 rows the whole command then takes under ten seconds.
+TIME_LIMIT = 4.0
+
+
+def search_limits(
+    method: str, solver: str, norm: Norm, seconds: float | None, work: float | None
+) -> tuple[float, float | None]:
+    """The limits in seconds and in work, where one or both of them may be left out."""
+    from ..methods import COUNTING, SAFE, SEARCHLESS
+    from ..solvers import find_solver
+
+    if seconds is not None:
+        return seconds, work
+    counted = method in (*COUNTING, *SEARCHLESS, SAFE) and find_solver(solver, norm).counts_work
+    if work is None and not counted:
+        return TIME_LIMIT, None
+    return (
+        (GUARD_SECONDS, WORK_LIMIT) if work is None else (max(GUARD_SECONDS, 60.0 * work / WORK_LIMIT), work)
+    )
+
+
 @dataclass(frozen=True)
 class Settings:
     """How to search."""

@@ -24,7 +24,7 @@ def class_counts(labels: LabelArray, classes: tuple[str, ...]) -> dict[str, int]
 # -- for people --------------------------------------------------------------------------------------
 def printed(fit: Fit, data: Data, label: str, accuracy: Accuracy | None) -> Iterator[str]:
     """The lines that a fit prints."""
-    from ..learn.notes import undecided_note
+    from ..learn.notes import hurried_note, undecided_note
     from ..learn.summary import summarize
 
     yield f"{headline(data, label)}\n"
@@ -36,7 +36,8 @@ def printed(fit: Fit, data: Data, label: str, accuracy: Accuracy | None) -> Iter
         said = [note.for_command_line() for note in fit.kernel_notes] or [str(fit.kernel_map)]
         yield f"The {said[0]}."
     names = data.encoding.feature_names
-    for note in (*undecided_note(fit.undecided), *fit.student_notes, *fit.norm_notes(names)):
+    about = [*undecided_note(fit.undecided), *hurried_note(fit.results)]
+    for note in (*about, *fit.student_notes, *fit.norm_notes(names)):
         words = note.for_command_line()
         yield f"{words[0].upper()}{words[1:]}."
 

@@ -30,8 +30,10 @@ FOLDS, REPEATS = 5, 1
 #: A search without some labels gives up after so many vain attempts: more improve the objective, hardly the
 #: labels.
 PATIENCE = 6
-#: All searches of one model together take no longer than the fit itself did, or this many seconds.
-LEAST_SECONDS = 2.0
+#: The work of all searches of one model together, so that every machine makes the same ones: about 2 seconds.
+WORK = 1.6e9
+#: The guard beside it: so often as long as the fit itself took, or so many seconds.
+GUARD, LEAST_SECONDS = 2.0, 5.0
 #: Larger data are represented by a sample: so many rows without and with a label.
 MOST_UNLABELLED, MOST_LABELLED = 5000, 2000
 #: The kernel of another model has at most so many landmarks: its promise is asked for, not its answer.
@@ -138,8 +140,8 @@ def _own_question(fit: Fit, kept: RowArray) -> Question:
 
 def _asked(fit: Fit, own: Question, kept: RowArray, searches: int, others: bool) -> Iterator[Asked]:
     """The answer's own rule first, then those that it is compared with."""
-    seconds = max(fit.seconds, LEAST_SECONDS) / searches
-    quick = partial(_search, fit.parameters, seconds)
+    seconds = max(GUARD * fit.seconds, LEAST_SECONDS) / searches
+    quick = partial(_search, fit.parameters, seconds, WORK / searches)
     if fit.method in BASELINES:
         yield Asked(fit.method, title_of(fit.method), own, partial(solve, method=fit.method), _excess(fit))
     else:
@@ -165,13 +167,14 @@ def _excess(fit: Fit) -> float:
     return float(counts[1] - fit.class_totals[1])
 
 
-def _search(parameters: Parameters, seconds: float, problem: Problem) -> Result:
+def _search(parameters: Parameters, seconds: float, work: float, problem: Problem) -> Result:
     """A quick answer, as good for labels as a long search; another norm has no quick one."""
     if problem.norm == "l2":
         return solve(
             problem,
             "direct",
             time_limit=seconds,
+            work_limit=work,
             random_state=parameters.seed,
             patience=PATIENCE,
             nodes=0,

@@ -29,6 +29,7 @@ from .notes import (
     class_warnings,
     cut_note,
     dropped_note,
+    hurried_note,
     kernel_note,
     one_class_note,
     student_note,
@@ -331,6 +332,7 @@ class Fit:
         one_class = [] if self.is_several else one_class_note(self.results[0])
         about = [
             *undecided_note(self.undecided),
+            *hurried_note(self.results),
             *one_class,
             *self.kernel_notes,
             *basis_note(self.basis),

@@ -58,7 +58,8 @@ def make_fit(
     if labels.is_several:
         _check_proof(parameters)
     posed = pose(parameters, X, labels, weight, known)
-    how = partial(_solve_plane, parameters, posed.mapped)
+    work = parameters.work_limit and parameters.work_limit / len(posed.targets)
+    how = partial(_solve_plane, parameters, posed.mapped, work)
     results = solve_planes(posed.problem, posed.targets, posed.totals, how, max(0.0, clock.left))
     kernel_map = posed.mapped if isinstance(posed.mapped, KernelMap) else None
     basis = posed.mapped if isinstance(posed.mapped, RowBasis) else None
@@ -210,10 +211,14 @@ def _features(
 
 # -- the search --------------------------------------------------------------------------------------
 def _solve_plane(
-    parameters: Parameters, mapped: KernelMap | RowBasis | None, problem: Problem, seconds: float
+    parameters: Parameters,
+    mapped: KernelMap | RowBasis | None,
+    work: float | None,
+    problem: Problem,
+    seconds: float,
 ) -> Result:
     """An answer by the method and the solver of the parameters; an error if there is none."""
-    method, options, work = parameters.method, parameters.further_options(), parameters.work_limit
+    method, options = parameters.method, parameters.further_options()
     if problem.m == 0:  # every method is the SVM, with nothing to set
         get_method(method)
         method, options, work = "svm", {}, None

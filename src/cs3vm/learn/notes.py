@@ -58,6 +58,19 @@ def undecided_note(undecided: BoolArray) -> list[Note]:
     ]
 
 
+def hurried_note(results: Sequence[Result]) -> list[Note]:
+    """That a limit in seconds ended a search, so that another machine may give another answer."""
+    if not any(result.hurried for result in results):
+        return []
+    start = "the time limit ended the search, so another machine may find another answer; "
+    return [
+        Note(
+            f"{start}work_limit (such as 4e9) makes it the same everywhere",
+            f"{start}--work-limit (such as 4e9) makes it the same everywhere",
+        )
+    ]
+
+
 def class_warnings(classes: LabelArray, results: Sequence[Result], method: str) -> list[Note]:
     """The warnings about the planes of several classes."""
     notes = []
