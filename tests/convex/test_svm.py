@@ -13,6 +13,7 @@ from cs3vm import Problem, solve
 from cs3vm.convex import svm
 from cs3vm.convex.svm import dual_bound, solve_convex
 from cs3vm.methods import METHODS
+from cs3vm.model.row_order import in_order
 from tests.oracle import random_problem, svm_with_sides
 
 
@@ -82,7 +83,26 @@ def test_the_svm_of_a_problem_is_solved_once_by_whoever_asks_first(solved):
     for method in METHODS:
         solve(problem, method, time_limit=20)
     solve(problem, "cs3vm", solver="scip", time_limit=20)
-    assert solved[id(problem)] == 1
+    assert solved[id(problem)] + solved[id(in_order(problem).problem)] == 1
+
+
+def test_the_order_of_rows_does_not_change_a_digit():
+    problem = random_problem(np.random.default_rng(3), m=8)
+    labelled, unlabelled = np.random.default_rng(0).permutation(problem.n), np.arange(8)[::-1]
+    other = replace(
+        problem,
+        X=problem.X[labelled],
+        y=problem.y[labelled],
+        C=problem.C[labelled],
+        U=problem.U[unlabelled],
+        weights=problem.weights[unlabelled],
+        side=problem.side[unlabelled],
+    )
+    first, second = solve_convex(problem), solve_convex(other)
+    np.testing.assert_array_equal(first.w, second.w)
+    assert first.b == second.b
+    np.testing.assert_array_equal(first.alpha[labelled], second.alpha)
+    np.testing.assert_array_equal(first.beta[unlabelled], second.beta)
 
 
 def test_what_is_kept_dies_with_its_problem():

@@ -18,6 +18,7 @@ import numpy as np
 from .._typing import FloatArray, RowArray, SignArray
 from ..model.problem import Problem
 from ..model.result import Result, answer
+from ..model.row_order import in_order
 from ..model.status import Status
 from .feasibility import any_answer
 from .interior_point import InteriorPoint
@@ -46,8 +47,19 @@ def solve_convex(problem: Problem, side: SignArray | None = None) -> ConvexSolut
     if side is not None:
         return _solve(problem, side)
     if problem not in _KEPT:
-        _KEPT[problem] = _solve(problem, problem.side)
+        _KEPT[problem] = _solve_in_order(problem)
     return _KEPT[problem]
+
+
+def _solve_in_order(problem: Problem) -> ConvexSolution:
+    """The same plane, to the last digit, however the rows are ordered."""
+    ordered = in_order(problem)
+    if ordered.problem is problem:
+        return _solve(problem, problem.side)
+    solution = solve_convex(ordered.problem)
+    alpha, beta = np.empty_like(solution.alpha), np.empty_like(solution.beta)
+    alpha[ordered.labelled], beta[ordered.rows] = solution.alpha, solution.beta
+    return solution._replace(alpha=alpha, beta=beta)
 
 
 def root_bound(problem: Problem) -> float:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
 
@@ -10,21 +13,26 @@ from .._typing import FloatArray, IntArray
 WIDEST = 1e-3
 
 
-def profiles(rows: FloatArray) -> IntArray:
-    """A number for each row, the same for equal rows and only for them.
+def fingerprints(columns: Sequence[FloatArray], n_rows: int) -> NDArray[np.uint64]:
+    """A number for each row, from its values alone: equal for equal rows, wherever they stand.
 
     The bits of a row are multiplied by odd constants and added up, in integers: that two different rows
-    of a million have the same sum has a probability of about 10⁻⁷, and then all rows are compared.
+    of a million have the same sum has a probability of about 10⁻⁷.
     """
-    values = np.ascontiguousarray(rows, dtype=np.float64) + 0.0  # -0 is 0
-    drawn = np.random.default_rng(0).integers(1, 2**62, size=(values.shape[1],))
-    bits = values.view(np.uint64)
-    mixed = np.zeros(len(values), dtype=np.uint64)
-    for j, factor in enumerate(drawn.tolist()):
-        column = bits[:, j]
-        high = column ^ (column >> np.uint64(29))  # small whole numbers differ in their high bits only
-        mixed += high * np.uint64(2 * factor + 1)
-        mixed ^= mixed >> np.uint64(32)
+    key = np.zeros(n_rows, dtype=np.uint64)
+    factors = np.random.default_rng(0).integers(1, 2**63, len(columns), dtype=np.uint64)
+    for column, factor in zip(columns, factors, strict=True):
+        bits = (column + 0.0).view(np.uint64)  # there is one zero only
+        bits ^= bits >> np.uint64(32)  # the low bits of most numbers are zeros
+        key += bits * (factor | np.uint64(1))
+        key ^= key >> np.uint64(29)
+    return key
+
+
+def profiles(rows: FloatArray) -> IntArray:
+    """A number for each row, the same for equal rows and only for them."""
+    values = np.ascontiguousarray(rows, dtype=np.float64)
+    mixed = fingerprints(list(values.T), len(values))
     _, first, numbers = np.unique(mixed, return_index=True, return_inverse=True)
     if not np.array_equal(values, values[first[numbers]]):
         return np.asarray(np.unique(values, axis=0, return_inverse=True)[1].ravel(), dtype=np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import FloatArray, RowArray
 from .problem import Problem
+from .profiles import fingerprints
 from .result import Result
 
 #: With more numbers in the data there is no second copy of them: rows stay in the order they came in.
@@ -17,10 +18,11 @@ NUMBERS = 20_000_000
 
 
 class Ordered(NamedTuple):
-    """The same problem with its rows in order, and where each unlabelled row came from."""
+    """The same problem with its rows in order, and where each row came from."""
 
     problem: Problem
-    rows: RowArray
+    labelled: RowArray
+    rows: RowArray  #: the unlabelled ones
 
     def original(self, problem: Problem, result: Result) -> Result:
         """A result of the ordered problem as one of the original."""
@@ -39,7 +41,7 @@ def in_order(problem: Problem) -> Ordered:
     """The problem with its rows in order; equal rows stay as they came. Large problems are left alone."""
     if problem in _KEPT:
         return _KEPT[problem]
-    as_it_is = Ordered(problem, np.arange(problem.m))
+    as_it_is = Ordered(problem, np.arange(problem.n), np.arange(problem.m))
     if problem.X.size + problem.U.size > NUMBERS:
         return as_it_is
     labelled = _order(problem.X, problem.y, problem.C)
@@ -55,7 +57,7 @@ def in_order(problem: Problem) -> Ordered:
         weights=problem.weights[unlabelled],
         side=problem.side[unlabelled],
     )
-    _KEPT[problem] = Ordered(ordered, unlabelled)
+    _KEPT[problem] = Ordered(ordered, labelled, unlabelled)
     return _KEPT[problem]
 
 
@@ -65,12 +67,5 @@ def _is_sorted(order: RowArray) -> bool:
 
 def _order(rows: FloatArray, *columns: FloatArray) -> RowArray:
     """The order of a fingerprint of the rows: exact in integers, so the same wherever a row stands."""
-    key = np.zeros(len(rows), dtype=np.uint64)
-    factors = np.random.default_rng(0).integers(1, 2**63, rows.shape[1] + len(columns), dtype=np.uint64)
-    for column, factor in zip([*rows.T, *columns], factors, strict=True):
-        bits = (column + 0.0).view(np.uint64)  # there is one zero only
-        bits ^= bits >> np.uint64(32)  # the low bits of most numbers are zeros
-        key += bits * (factor | np.uint64(1))
-        key ^= key >> np.uint64(29)
-    order: RowArray = np.argsort(key, kind="stable")
+    order: RowArray = np.argsort(fingerprints([*rows.T, *columns], len(rows)), kind="stable")
     return order
