@@ -82,7 +82,7 @@ def fit(
 ) -> None:
     """Classify the rows without label, so that as many are positive as is known, or of each class.
 
-    Writes people.labels.csv (given label, predicted label, score, whether the row lies on the plane),
+    Writes people.labels.csv (given label, predicted label, score, whether the row is undecided),
     people.model.json (for cs3vm predict) and people.report.html (to look at). Given labels are kept.
     """
     check_packages(report=not no_report)
