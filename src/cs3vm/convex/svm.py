@@ -69,9 +69,7 @@ def root_bound(problem: Problem) -> float:
 
 def with_miscount(problem: Problem, svm_bound: float) -> float:
     """A bound on the objective from one on the SVM's value: the fixed sides may force a miscount."""
-    slack = 2.0**-50 * (problem.m + 2) * problem.total_weight  # sums of weights are rounded
-    miscount = max(0.0, problem.min_miscount - slack)
-    return (max(0.0, svm_bound) + problem.count_penalty * miscount) * (1.0 - 2.0**-50)
+    return (max(0.0, svm_bound) + problem.least_price) * (1.0 - 2.0**-50)
 
 
 def _solve(problem: Problem, side: SignArray) -> ConvexSolution:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray
-from .subset_sum import nearest_subset
+from .subset_sum import nearest_subset, split
+from .totals import KnownTotals
 
 #: Scores closer than this, relative to the largest, are one tied group; weights may be split inside it.
 TIE_TOLERANCE = 1e-12
@@ -23,6 +24,8 @@ TIE_TOLERANCE = 1e-12
 EMPTY_TOLERANCE = 1e-9
 #: From this many rows of equal weight on, only those that can matter are sorted.
 WINDOW_ROWS = 2000
+#: With several totals, how many runs of tied rows are tried.
+SPLITS = 5
 
 
 class Intercept(NamedTuple):
@@ -73,10 +76,8 @@ class HingeSum:
 def best_intercept(
     hinge: HingeSum,
     scores: FloatArray,
-    weights: FloatArray,
     side: NDArray[np.int8],
-    n_positive: float,
-    count_penalty: float,
+    totals: KnownTotals,
     side_margin: float,
 ) -> Intercept | None:
     """Return the cheapest ``(b, z)`` for the unlabelled ``scores``, or None if the fixed sides allow none."""
@@ -86,6 +87,128 @@ def best_intercept(
     limits = _limits_of_fixed_sides(scores, side, side_margin, slack)
     if limits is None:
         return None
+    if len(totals) == 1 and totals.of_all[0] and totals.low[0] == totals.high[0]:
+        return _for_one_total(hinge, scores, side, totals, side_margin, limits, slack)
+    return _for_several(hinge, scores, side, totals, side_margin, limits, slack)
+
+
+def _for_several(
+    hinge: HingeSum,
+    scores: FloatArray,
+    side: NDArray[np.int8],
+    totals: KnownTotals,
+    side_margin: float,
+    limits: tuple[float, float],
+    slack: float,
+) -> Intercept | None:
+    """The same for intervals and several totals: along the ranking, the price of each changes row by row."""
+    free = np.flatnonzero(side == 0)
+    order = free[np.argsort(-scores[free], kind="stable")]
+    ranked = scores[order]
+    short, over = prices_along(totals, side, order)
+    lower = np.append(-np.inf, side_margin - ranked)
+    upper = np.append(-side_margin - ranked, np.inf)
+    b, reachable = _clip_to_intervals(hinge.minimisers(), lower, upper, limits, slack)
+    cost = np.where(reachable, hinge(b) + short + over, np.inf)
+    c = int(np.argmin(cost))
+    best: Intercept | None = None
+    if np.isfinite(cost[c]):
+        z = (side > 0).astype(np.int8)
+        z[order[:c]] = 1
+        price = totals.price(totals.counts(z))
+        best = Intercept(float(b[c]), z, float(hinge(b[c : c + 1])[0]) + price, True)
+    if side_margin > 0.0 or len(order) < 2:
+        return best
+    return _with_a_split(best, hinge, ranked, order, side, totals, (short, over), limits, slack)
+
+
+def prices_along(
+    totals: KnownTotals, side: NDArray[np.int8], order: NDArray[np.intp]
+) -> tuple[FloatArray, FloatArray]:
+    """What shortfall and excess cost when the first 0, 1, … rows of the ranking are positive."""
+    start = totals.counts(side > 0)
+    of_row = totals.of_row
+    number = of_row.start[order + 1] - of_row.start[order]
+    place = np.repeat(np.arange(len(order)), number)
+    first = np.append(0, np.cumsum(number))[:-1]
+    total = of_row.total[np.repeat(of_row.start[order] - first, number) + np.arange(len(place))]
+    by_total = np.argsort(total, kind="stable")
+    place, total = place[by_total], total[by_total]
+    size = np.bincount(total, minlength=len(totals))
+    steps = totals.weights[order][place]
+    count = np.cumsum(steps)
+    begin = np.append(0, np.cumsum(size))[:-1]
+    count += np.repeat(start - np.append(0.0, count)[begin], size)
+    price = totals.penalty[total]
+    short, over = (
+        np.append(constant, constant + np.cumsum(np.bincount(place, jump, minlength=len(order))))
+        for constant, jump in (
+            (
+                float(totals.penalty @ np.maximum(0.0, totals.low - start)),
+                price * _rise(np.maximum(0.0, totals.low[total] - count), totals.low - start, total, begin),
+            ),
+            (
+                float(totals.penalty @ np.maximum(0.0, start - totals.high)),
+                price * _rise(np.maximum(0.0, count - totals.high[total]), start - totals.high, total, begin),
+            ),
+        )
+    )
+    return np.maximum(short, 0.0), np.maximum(over, 0.0)
+
+
+def _rise(
+    miss: FloatArray, before: FloatArray, total: NDArray[np.int64], begin: NDArray[np.intp]
+) -> FloatArray:
+    """By how much each row changes the miss of its total; ``before`` is the miss with no row."""
+    previous = np.append(0.0, miss[:-1]) if len(miss) else miss
+    first = begin[np.bincount(total, minlength=len(begin)) > 0]
+    previous[first] = np.maximum(0.0, before[total[first]])
+    return np.asarray(miss - previous)
+
+
+def _with_a_split(
+    best: Intercept | None,
+    hinge: HingeSum,
+    ranked: FloatArray,
+    order: NDArray[np.intp],
+    side: NDArray[np.int8],
+    totals: KnownTotals,
+    prices: tuple[FloatArray, FloatArray],
+    limits: tuple[float, float],
+    slack: float,
+) -> Intercept | None:
+    """Rows that tie may be on either side of a plane through them: split the runs that promise most."""
+    tied = ranked[:-1] - ranked[1:] <= TIE_TOLERANCE * (1.0 + float(np.max(np.abs(ranked))))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
+    start, stop = edges[::2], edges[1::2] + 1
+    b = -0.5 * (ranked[start] + ranked[stop - 1])
+    promise = hinge(b) + prices[0][stop] + prices[1][start]
+    promise[(b < limits[0] - slack) | (b > limits[1] + slack)] = np.inf
+    for run in np.argsort(promise, kind="stable")[:SPLITS]:
+        if not promise[run] < (np.inf if best is None else best.cost):
+            return best
+        z = (side > 0).astype(np.int8)
+        z[order[: start[run]]] = 1
+        z[split(totals, z, order[start[run] : stop[run]])] = 1
+        cost = float(hinge(b[run : run + 1])[0]) + totals.price(totals.counts(z))
+        exact = cost <= float(promise[run]) * (1.0 + 1e-12)
+        if best is None or cost < best.cost:
+            best = Intercept(float(b[run]), z, cost, exact)
+        elif not exact:
+            best = best._replace(exact=False)
+    return best
+
+
+def _for_one_total(
+    hinge: HingeSum,
+    scores: FloatArray,
+    side: NDArray[np.int8],
+    totals: KnownTotals,
+    side_margin: float,
+    limits: tuple[float, float],
+    slack: float,
+) -> Intercept | None:
+    weights, n_positive, count_penalty = totals.weights, float(totals.low[0]), float(totals.penalty[0])
     free = np.flatnonzero(side == 0)
     target = n_positive - float(weights[side > 0].sum())
     unit = bool(np.all(weights == 1.0))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import FloatArray
+from .._typing import FloatArray, RowArray
 from ..exceptions import InvalidProblemError
 from . import norms
 from .intercept import HingeSum, Intercept, best_intercept
 from .norms import NORMS, Norm
-from .validation import read_matrix, read_positive_vector, read_scalar, read_signs, read_total
+from .totals import KnownTotals, Totals, bind
+from .validation import read_matrix, read_positive_vector, read_scalar, read_signs
 
 #: A point is on the plane when ``|w·u + b|`` is at most this times ``1 + max|w·u + b|``.
 PLANE_TOLERANCE = 1e-7
@@ -44,7 +45,9 @@ class Problem:
     U
         Unlabelled rows; may have none.
     n_positive
-        τ, the known total weight of positives among the unlabelled rows.
+        τ, the known total weight of positives among the unlabelled rows; a pair (low, high) where only that
+        is known; or :class:`Totals` of groups of rows, which may overlap. Each unit outside an interval costs
+        the ``penalty`` of its total.
     weights
         eⱼ > 0: 1 for a point, the size of a cluster, or a survey weight. Default: all 1.
     side
@@ -63,7 +66,7 @@ class Problem:
     X: FloatArray
     y: FloatArray
     U: FloatArray
-    n_positive: float
+    n_positive: float | Totals
     _: KW_ONLY
     weights: FloatArray = None  # type: ignore[assignment]
     side: NDArray[np.int8] = None  # type: ignore[assignment]
@@ -71,6 +74,8 @@ class Problem:
     count_penalty: float = 1.0
     side_margin: float = 0.0
     norm: Norm = "l2"
+    #: ``n_positive``, bound to the rows
+    totals: KnownTotals = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         X, U = read_matrix(self.X, "X"), read_matrix(self.U, "U")
@@ -89,7 +94,6 @@ class Problem:
             "U": U,
             "weights": weights,
             "side": read_signs(0 if self.side is None else self.side, len(U), "side", allowed=(-1, 0, 1)),
-            "n_positive": read_total(self.n_positive, weights),
             "C": read_positive_vector(self.C, len(X), "C"),
             "count_penalty": read_scalar(self.count_penalty, "count_penalty", positive=True),
             "side_margin": read_scalar(self.side_margin, "side_margin", positive=False),
@@ -100,6 +104,17 @@ class Problem:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
+        totals = bind(self.n_positive, weights, self.count_penalty)
+        object.__setattr__(self, "totals", totals)
+        object.__setattr__(self, "n_positive", self._simplest(totals))
+
+    def _simplest(self, totals: KnownTotals) -> float | Totals:
+        """A number where there is one total of all rows at the usual price, else the totals."""
+        usual = len(totals) == 1 and totals.of_all[0] and totals.penalty[0] == self.count_penalty
+        if usual and totals.low[0] == totals.high[0]:
+            return float(totals.low[0])
+        given = self.n_positive
+        return given if isinstance(given, Totals) else totals.over(totals.rows)
 
     # -- sizes -----------------------------------------------------------------------------------
     @property
@@ -117,6 +132,11 @@ class Problem:
         """Number of features."""
         return int(self.X.shape[1])
 
+    @property
+    def one_total(self) -> bool:
+        """Whether there is one number for all rows: ``n_positive`` is a float then."""
+        return not isinstance(self.n_positive, Totals)
+
     @cached_property
     def total_weight(self) -> float:
         """Weight of all unlabelled rows."""
@@ -124,10 +144,14 @@ class Problem:
 
     @cached_property
     def min_miscount(self) -> float:
-        """The part of ``|count - τ|`` that the fixed sides alone make unavoidable."""
-        fixed_positive = float(self.weights[self.side > 0].sum())
-        most_positive = self.total_weight - float(self.weights[self.side < 0].sum())
-        return max(0.0, fixed_positive - self.n_positive, self.n_positive - most_positive)
+        """The part of the misses of all totals that the fixed sides alone make unavoidable."""
+        return float(self.totals.least_misses(self.side).sum())
+
+    @cached_property
+    def least_price(self) -> float:
+        """What is paid for :attr:`min_miscount` at least, sums of weights being rounded."""
+        misses = np.maximum(0.0, self.totals.least_misses(self.side) - 4.0 * self.totals.rounding)
+        return float(self.totals.penalty @ misses) * (1.0 - 2.0**-50)
 
     @cached_property
     def radius(self) -> float:
@@ -142,16 +166,17 @@ class Problem:
 
     def objective(self, w: FloatArray, b: float, z: NDArray[np.int8]) -> float:
         """The objective of the model. It judges the sides ``z`` as given; see :meth:`violation`."""
-        return self.svm_value(w, b) + self.count_penalty * abs(self.count(z) - self.n_positive)
+        return self.svm_value(w, b) + self.totals.price(self.totals.counts(z))
 
     def count(self, z: NDArray[np.int8]) -> float:
         """Weight of the unlabelled rows on the positive side."""
         return float(self.weights @ (np.asarray(z) > 0))
 
     def eta(self, z: NDArray[np.int8]) -> tuple[float, float]:
-        """(η₁, η₂): shortfall and excess of the count."""
-        difference = self.count(z) - self.n_positive
-        return max(0.0, -difference), max(0.0, difference)
+        """(η₁, η₂): shortfall and excess of the counts, of all totals together."""
+        counts = self.totals.counts(z)
+        short = np.maximum(0.0, self.totals.low - counts)
+        return float(short.sum()), float(np.maximum(0.0, counts - self.totals.high).sum())
 
     def violation(self, w: FloatArray, b: float, z: NDArray[np.int8]) -> float:
         """How far the worst unlabelled row lies on the wrong side of the plane (infinite for a fixed one)."""
@@ -191,10 +216,8 @@ class Problem:
         return best_intercept(
             HingeSum(self.X @ w, self.y, self.C),
             self.scores(w),
-            self.weights,
             self.side,
-            self.n_positive,
-            self.count_penalty,
+            self.totals,
             self.side_margin,
         )
 
@@ -220,7 +243,7 @@ class Problem:
         if np.any(self.side < 0) or self.side_margin > 1.0:
             return self.big_m()
         negative = 2.0 * float(self.C[self.y < 0].sum())
-        return self.big_m(negative + self.count_penalty * (self.total_weight - self.n_positive))
+        return self.big_m(negative + self.totals.price(self.totals.weight))
 
     def intercept_bound(self, value: float) -> float:
         """``B ≥ |b|`` for some optimal point wherever :meth:`svm_value` is at most ``value``."""
@@ -237,6 +260,30 @@ class Problem:
         """The same problem with other fixed sides (P5, P6)."""
         return replace(self, side=np.array(side, dtype=np.int8))
 
-    def with_clusters(self, centroids: FloatArray, weights: FloatArray, side: ArrayLike) -> Problem:
-        """The problem P4 over cluster centroids."""
-        return replace(self, U=centroids, weights=weights, side=np.array(side, dtype=np.int8))
+    def with_rows(self, labelled: RowArray, rows: RowArray) -> Problem:
+        """The same problem with its rows in another order."""
+        return replace(
+            self,
+            X=self.X[labelled],
+            y=self.y[labelled],
+            C=self.C[labelled],
+            U=self.U[rows],
+            n_positive=self.n_positive if self.one_total else self.totals.taken(rows),
+            weights=self.weights[rows],
+            side=self.side[rows],
+        )
+
+    def with_clusters(
+        self, centroids: FloatArray, weights: FloatArray, side: ArrayLike, cluster: RowArray | None = None
+    ) -> Problem:
+        """The problem P4 over cluster centroids.
+
+        With several totals it needs the cluster of each row, whose rows must be in the same totals.
+        """
+        totals = self.n_positive
+        if not self.one_total:
+            assert cluster is not None
+            totals = self.totals.over([np.unique(cluster[rows]) for rows in self.totals.rows])
+        return replace(
+            self, U=centroids, n_positive=totals, weights=weights, side=np.array(side, dtype=np.int8)
+        )

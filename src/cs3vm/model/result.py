@@ -123,6 +123,16 @@ class Result:
         """Whether the answer is no better than ``w = 0``: the data then say nothing."""
         return self.of_trivial >= 1 - 1e-9
 
+    @property
+    def _met(self) -> str:
+        """The count beside the total, or how many totals are met."""
+        problem = self.problem
+        if problem.one_total:
+            return f"{self.count:g} of {problem.n_positive:g}"
+        assert self.z is not None
+        met = int(np.sum(problem.totals.misses(problem.totals.counts(self.z)) <= 0.0))
+        return f"{self.count:g}, {met} of {len(problem.totals)} totals met"
+
     def to_json(self, *, with_problem: bool = True) -> str:
         """The result as JSON; without its problem it is small, and needs the problem to be read again."""
         fields = {name: getattr(self, name) for name in _WRITTEN}
@@ -139,7 +149,7 @@ class Result:
         return (
             f"Result(status={self.status.value!r}, objective={self.objective:.6g}, "
             f"lower_bound={self.lower_bound:.6g}, gap={self.gap:.3g}, "
-            f"count={self.count:g} of {self.problem.n_positive:g}, on_plane={self.on_plane}, "
+            f"count={self._met}, on_plane={self.on_plane}, "
             f"seconds={self.seconds:.2f})"
         )
 
@@ -150,7 +160,7 @@ class Result:
             cells |= {
                 "objective": f"{self.objective:.6g}",
                 "gap": f"{100 * self.gap:.2f} %",
-                "positives": f"{self.count:g} of {self.problem.n_positive:g}",
+                "positives": self._met,
                 "on the plane": str(self.on_plane),
             }
         cells["seconds"] = f"{self.seconds:.2f}"

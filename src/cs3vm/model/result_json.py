@@ -13,10 +13,12 @@ import numpy as np
 from ..exceptions import InvalidProblemError
 from .problem import Problem
 from .status import Iteration, Status, Trace, TracePoint
+from .totals import Total, Totals
 
 FORMAT = "cs3vm-result"
 VERSION = 1
 _PROBLEM = ("X", "y", "U", "n_positive", "weights", "side", "C", "count_penalty", "side_margin", "norm")
+_TOTAL = ("rows", "low", "high", "penalty", "name")
 _FLOATS = ("value", "bound", "objective", "seconds")
 
 
@@ -26,9 +28,18 @@ def encode(fields: dict[str, Any], problem: Problem | None) -> str:
         "format": FORMAT,
         "version": VERSION,
         **fields,
-        "problem": None if problem is None else {name: getattr(problem, name) for name in _PROBLEM},
+        "problem": None if problem is None else _problem_fields(problem),
     }
     return json.dumps(_plain(document), ensure_ascii=False, allow_nan=False)
+
+
+def _problem_fields(problem: Problem) -> dict[str, Any]:
+    fields = {name: getattr(problem, name) for name in _PROBLEM}
+    if not problem.one_total:
+        totals = problem.totals
+        columns = totals.rows, totals.low, totals.high, totals.penalty, totals.names
+        fields["n_positive"] = [dict(zip(_TOTAL, total, strict=True)) for total in zip(*columns, strict=True)]
+    return fields
 
 
 def decode(text: str, problem: Problem | None) -> dict[str, Any]:
@@ -57,7 +68,14 @@ def _problem(data: dict[str, Any] | None) -> Problem:
         raise InvalidProblemError("the result was written without its problem: pass it as problem=...")
     fields = dict(data)
     U = np.array(fields.pop("U"), dtype=float).reshape(-1, len(fields["X"][0]))
-    return Problem(fields.pop("X"), fields.pop("y"), U, fields.pop("n_positive"), **fields)
+    total = fields.pop("n_positive")
+    if isinstance(total, list):
+        total = Totals(_total(**{name: each[name] for name in _TOTAL}) for each in total)
+    return Problem(fields.pop("X"), fields.pop("y"), U, total, **fields)
+
+
+def _total(rows: list[int], low: Any, high: Any, penalty: Any, name: str) -> Total:
+    return Total(np.array(rows, dtype=np.intp), float(low), float(high), float(penalty), str(name))
 
 
 def _fields(data: dict[str, Any], problem: Problem) -> dict[str, Any]:

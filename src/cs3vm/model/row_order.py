@@ -45,18 +45,11 @@ def in_order(problem: Problem) -> Ordered:
     if problem.X.size + problem.U.size > NUMBERS:
         return as_it_is
     labelled = _order(problem.X, problem.y, problem.C)
-    unlabelled = _order(problem.U, problem.weights, problem.side.astype(float))
+    of_totals = [] if problem.one_total else [problem.totals.cells.astype(float)]
+    unlabelled = _order(problem.U, problem.weights, problem.side.astype(float), *of_totals)
     if _is_sorted(labelled) and _is_sorted(unlabelled):
         return as_it_is  # not kept: it holds the problem itself, which would live for ever
-    ordered = replace(
-        problem,
-        X=problem.X[labelled],
-        y=problem.y[labelled],
-        C=problem.C[labelled],
-        U=problem.U[unlabelled],
-        weights=problem.weights[unlabelled],
-        side=problem.side[unlabelled],
-    )
+    ordered = problem.with_rows(labelled, unlabelled)
     _KEPT[problem] = Ordered(ordered, labelled, unlabelled)
     return _KEPT[problem]
 

@@ -86,26 +86,3 @@ def read_scalar(value: Any, name: str, *, positive: bool) -> float:
     if not np.isfinite(number) or number < 0 or (positive and number == 0):
         raise InvalidProblemError(f"{name} must be {wanted} and finite, got {value!r}")
     return number
-
-
-def read_total(value: Any, weights: FloatArray) -> float:
-    """The known total of rows with these weights."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidProblemError(
-            f"n_positive must be a number, got {value!r} ({type(value).__name__}): "
-            "give the known total of positives among the unlabelled rows"
-        )
-    number, total = float(value), float(weights.sum())
-    if not number >= 0:
-        raise InvalidProblemError(f"n_positive must be zero or positive, got {value!r}")
-    if number > total * (1 + 1e-12):
-        raise InvalidProblemError(
-            f"n_positive is {value}, but the {len(weights)} unlabelled rows weigh only {total:g}: "
-            "it counts the positives among the unlabelled rows, not in the whole population"
-        )
-    if np.all(weights == 1.0) and number != round(number):
-        share = f"for a share of the rows use positive_rate={value}" if number < 1 else "round it"
-        raise InvalidProblemError(
-            f"n_positive is {value}, but rows without weights can only add up to an integer: {share}"
-        )
-    return number

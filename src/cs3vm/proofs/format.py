@@ -16,6 +16,10 @@ def digest(problem: Problem) -> str:
     sha = hashlib.sha256()
     for array in (problem.X, problem.y, problem.U, problem.weights, problem.side, problem.C):
         sha.update(str(array.shape).encode() + np.ascontiguousarray(array, dtype="<f8").tobytes())
-    scalars = [problem.n_positive, problem.count_penalty, problem.side_margin]
-    sha.update(np.array(scalars, dtype="<f8").tobytes())
+    total = problem.n_positive if problem.one_total else np.nan
+    sha.update(np.array([total, problem.count_penalty, problem.side_margin], dtype="<f8").tobytes())
+    if not problem.one_total:
+        totals = problem.totals
+        for array in (totals.low, totals.high, totals.penalty, *totals.rows):
+            sha.update(str(len(array)).encode() + np.ascontiguousarray(array, dtype="<f8").tobytes())
     return sha.hexdigest()

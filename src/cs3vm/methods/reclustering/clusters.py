@@ -20,7 +20,8 @@ MINI_BATCH_SIZE = 50_000
 class Clustering:
     """A partition of the unlabelled points; every point keeps its cluster, so nothing is ever lost.
 
-    Clusters are numbered 0 … k-1, none is empty, and no cluster mixes points fixed to different sides.
+    Clusters are numbered 0 … k-1, none is empty, and no cluster mixes points that are
+    fixed to different sides or counted in different totals.
     """
 
     problem: Problem
@@ -39,7 +40,9 @@ class Clustering:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
             label = kmeans.fit_predict(problem.U, sample_weight=problem.weights)
-        return cls(problem, _renumber(3 * label.astype(np.intp) + problem.side + 1))
+        cells = problem.totals.cells
+        label = label.astype(np.intp) * (int(cells.max()) + 1) + cells
+        return cls(problem, _renumber(3 * label + problem.side + 1))
 
     @property
     def k(self) -> int:
@@ -66,6 +69,13 @@ class Clustering:
         side = np.zeros(self.k, dtype=np.int8)
         side[self.label] = self.problem.side
         return side
+
+    @cached_property
+    def cell(self) -> NDArray[np.int64]:
+        """The totals that count each cluster: a number, the same for the same totals."""
+        cell = np.zeros(self.k, dtype=np.int64)
+        cell[self.label] = self.problem.totals.cells
+        return cell
 
     @cached_property
     def _order(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

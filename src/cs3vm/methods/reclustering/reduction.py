@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +40,12 @@ class Reduction:
         active = ~self.discarded
         weights = np.zeros(self.clusters.k)
         np.add.at(weights, self.home, self.clusters.weights)
+        place = np.cumsum(active) - 1  # of the active clusters in P4
         return self.clusters.problem.with_clusters(
-            self.clusters.centroids[active], weights[active], self.clusters.side[active]
+            self.clusters.centroids[active],
+            weights[active],
+            self.clusters.side[active],
+            place[self.home[self.clusters.label]],
         )
 
     def look(self, step: Result) -> View:
@@ -58,13 +63,14 @@ class Reduction:
         centroid_scores = clusters.centroids @ view.w + view.b
         positive = np.where(np.abs(centroid_scores) > view.tolerance, centroid_scores > 0, view.z[origin] > 0)
         home = np.arange(clusters.k)
-        for side in (True, False):
-            candidates = np.flatnonzero(~stays_out & (positive == side))
-            if len(candidates) == 0:  # a side with no cluster has no residual: nothing is discarded there
+        for side, cell in product((True, False), np.unique(clusters.cell)):
+            here = (positive == side) & (clusters.cell == cell)  # what is counted together
+            candidates = np.flatnonzero(~stays_out & here)
+            if len(candidates) == 0:  # with no cluster there is no residual: nothing is discarded there
                 continue
             residual = candidates[np.argmax(np.abs(centroid_scores[candidates]))]
             out[residual] = False
-            home[out & (positive == side)] = residual
+            home[out & here] = residual
         return Reduction(clusters, home)
 
 
