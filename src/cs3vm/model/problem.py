@@ -149,8 +149,12 @@ class Problem:
 
     @cached_property
     def least_price(self) -> float:
-        """What is paid for :attr:`min_miscount` at least, sums of weights being rounded."""
-        misses = np.maximum(0.0, self.totals.least_misses(self.side) - 4.0 * self.totals.rounding)
+        """What is paid for the totals at least, because of the fixed sides."""
+        return self.price_of_sides(self.side)
+
+    def price_of_sides(self, side: NDArray[np.int8]) -> float:
+        """What is paid for the totals at least where rows have these sides: safely rounded down."""
+        misses = np.maximum(0.0, self.totals.least_misses(side) - 4.0 * self.totals.rounding)
         return float(self.totals.penalty @ misses) * (1.0 - 2.0**-50)
 
     @cached_property

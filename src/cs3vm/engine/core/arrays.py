@@ -13,6 +13,18 @@ import numpy as np
 from ..._typing import FloatArray, IntArray, SignArray
 
 
+class Sums(NamedTuple):
+    """The known totals. Those of the unlabelled row j are ``total[start[j] : start[j + 1]]``."""
+
+    low: FloatArray
+    high: FloatArray
+    penalty: FloatArray
+    weight: FloatArray  #: of the rows that they count
+    slack: FloatArray  #: rounding error of sums of weights
+    start: IntArray
+    total: IntArray
+
+
 class Rows(NamedTuple):
     """The data. Labelled rows come first; nothing here changes during a search."""
 
@@ -24,6 +36,7 @@ class Rows(NamedTuple):
     weight: FloatArray  #: eⱼ of the unlabelled rows
     size: float  #: largest ‖z‖
     margin: float  #: ε
+    sums: Sums
 
 
 class Box(NamedTuple):
@@ -97,14 +110,26 @@ class Candidates(NamedTuple):
     suffix: FloatArray  #: bounds on every point in which this or a more expensive candidate flips
 
 
+class Missed(NamedTuple):
+    """By how much each total is missed."""
+
+    up: FloatArray  #: weight of the rows held positive
+    down: FloatArray  #: and negative
+    k: FloatArray  #: what the relaxed solution misses
+    sign: SignArray  #: +1 where it has too many positives, -1 too few, 0 neither
+    least: FloatArray  #: what every point of the node misses at least
+    gone: FloatArray  #: weight of rows that flip to mend it, while a bound is computed
+
+
 # Positions in NodeArrays.out: the node's bound; the bound on its SVM value; by how much the relaxed solution
-# misses the total, and every point of the node at least; the bounds of the two children; how much more weight
-# may stay before the total is missed; and the usual size of a group.
-BOUND, OBJ, EXCESS, D_MIN, STAY_BOUND, FLIP_BOUND, ROOM, GROUP_SIZE = range(8)
-# Positions in NodeArrays.info: the lengths of ``held`` and ``new``; the row to branch on, or -1; the side
-# that has too many rows; whether no groups were formed since the node was loaded; and the side of the rows in
-# groups.
-N_HELD, N_NEW, BRANCH_ROW, SIGN, FRESH, GROUP_SIGN = range(6)
+# misses the leading total, and (of one total) every point of the node at least; the same as prices, of all
+# totals; the bounds of the two children; how much more weight may stay before the leading total is missed;
+# and the usual size of a group.
+BOUND, OBJ, EXCESS, D_MIN, MISS_PRICE, LEAST_PRICE, STAY_BOUND, FLIP_BOUND, ROOM, GROUP_SIZE = range(10)
+# Positions in NodeArrays.info: the lengths of ``held`` and ``new``; the row to branch on, or -1; the total
+# whose miss costs most, and the side of it that has too many rows; whether no groups were formed since the
+# node was loaded; and the side of the rows in groups, times 1 + the number of their total.
+N_HELD, N_NEW, BRANCH_ROW, LEAD, SIGN, FRESH, GROUP_SIGN = range(7)
 
 
 class NodeArrays(NamedTuple):
@@ -112,6 +137,8 @@ class NodeArrays(NamedTuple):
 
     side: SignArray  #: -1, 0, +1 per unlabelled row
     score: FloatArray  #: of the unlabelled rows at the relaxed solution
+    useful: SignArray  #: whether a flip of the row would mend a total
+    missed: Missed
     held: IntArray  #: rows with a side, numbered among all rows
     new: IntArray  #: rows whose side was set since the planes were last checked
     flips: Flips
@@ -128,10 +155,8 @@ class Limits(NamedTuple):
     cutoff: float  #: only points below it are of interest
     level: float  #: dual bounds are valid on {value ≤ level}, where
     intercept: float  #: this bounds |b|
-    penalty: float  #: C₂
-    target: float  #: τ
-    total: float  #: weight of all unlabelled rows
-    slack: float  #: rounding error of sums of weights
+    penalty: float  #: C₂, where there is one total
+    slack: float  #: rounding error of its sums of weights
 
 
 def new_state(n_labelled: int, n_rows: int, rank: int) -> State:
@@ -164,7 +189,7 @@ def new_scratch(n_labelled: int, m: int, d: int, rank: int) -> Scratch:
     )
 
 
-def new_node(m: int, rank: int) -> NodeArrays:
+def new_node(m: int, rank: int, n_totals: int) -> NodeArrays:
     """Allocate the arrays of a node."""
 
     def numbers() -> IntArray:
@@ -180,12 +205,21 @@ def new_node(m: int, rank: int) -> NodeArrays:
     return NodeArrays(
         side=np.zeros(m, dtype=np.int8),
         score=np.zeros(m),
+        useful=np.zeros(m, dtype=np.int8),
+        missed=Missed(
+            up=np.zeros(n_totals),
+            down=np.zeros(n_totals),
+            k=np.zeros(n_totals),
+            sign=np.zeros(n_totals, dtype=np.int8),
+            least=np.zeros(n_totals),
+            gone=np.zeros(n_totals),
+        ),
         held=numbers(),
         new=numbers(),
         flips=flips,
         listed=Candidates(row=numbers(), v=np.zeros(m), e=np.zeros(m), suffix=np.zeros(m)),
         group=numbers(),
         mark=numbers(),
-        out=np.zeros(8),
-        info=np.zeros(6, dtype=np.int64),
+        out=np.zeros(10),
+        info=np.zeros(7, dtype=np.int64),
     )

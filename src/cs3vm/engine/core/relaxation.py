@@ -12,7 +12,7 @@ from ...convex.svm import ConvexSolution, dual_bound, solve_convex
 from ...model.problem import Problem
 from ..jit import NO_ROW
 from .active_set import DONE, TO_THE_END, copy_state, reset, set_sides, solve
-from .arrays import AGE, INTERCEPT, SIZE, STALE, Box, Limits, Rows, new_node, new_scratch, new_state
+from .arrays import AGE, INTERCEPT, SIZE, STALE, Box, Limits, Rows, Sums, new_node, new_scratch, new_state
 
 #: Right-hand sides are relaxed by up to this much (labelled, unlabelled rows): still a relaxation.
 PERTURBATION = (1e-8, 1e-9)
@@ -37,7 +37,7 @@ class Relaxation:
         rank = self.rows.Z.shape[1]
         self.base, self.spare = new_state(n, n + m, rank), new_state(n, n + m, rank)
         self.tmp = new_scratch(n, m, problem.d, rank)
-        self.node = new_node(m, rank)
+        self.node = new_node(m, rank, len(problem.totals))
 
     def _box(self, relax: FloatArray) -> Box:
         problem = self.problem
@@ -50,17 +50,13 @@ class Relaxation:
     def limits(self, cutoff: float, level: float) -> Limits:
         """What the kernels need to know about the incumbent; a change of it needs a new one."""
         problem = self.problem
-        sums = np.append(problem.weights, problem.n_positive)
-        exact = np.all(sums == np.round(sums)) and problem.total_weight < 2**52
-        slack = 0.0 if exact else 2.0**-52 * (problem.m + 2) * problem.total_weight
+        totals = problem.totals
         return Limits(
             cutoff=cutoff,
             level=level,
             intercept=problem.intercept_bound(level) * (1.0 + 1e-9),
-            penalty=problem.count_penalty,
-            target=problem.n_positive,
-            total=problem.total_weight,
-            slack=slack,
+            penalty=float(totals.penalty[0]) if len(totals) else problem.count_penalty,
+            slack=float(totals.rounding.max(initial=0.0)),
         )
 
     def warm_start(self, svm: ConvexSolution) -> tuple[FloatArray, IntArray, FloatArray, float]:
@@ -123,7 +119,7 @@ class Relaxation:
 
 def unbeatable_level(problem: Problem) -> float:
     """A value that stands for "no point is known": far above that of any sensible point."""
-    worst = 2.0 * float(problem.C.sum()) + problem.count_penalty * problem.total_weight
+    worst = 2.0 * float(problem.C.sum()) + float(problem.totals.penalty @ problem.totals.weight)
     return 1e6 * (1.0 + worst)
 
 
@@ -157,11 +153,25 @@ def rotated(problem: Problem) -> Rotated:
         weight=np.array(problem.weights),
         size=float(np.sqrt(lengths.max(initial=0.0))),
         margin=problem.side_margin,
+        sums=_sums(problem),
     )
     found = Rotated(rows, centre, axes)
     if X.size <= KEPT_NUMBERS:
         _KEPT[problem] = found
     return found
+
+
+def _sums(problem: Problem) -> Sums:
+    totals = problem.totals
+    return Sums(
+        low=np.array(totals.low),
+        high=np.array(totals.high),
+        penalty=np.array(totals.penalty),
+        weight=np.array(totals.weight),
+        slack=np.array(totals.rounding),
+        start=np.array(totals.of_row.start),
+        total=np.array(totals.of_row.total),
+    )
 
 
 def _rotate(X: FloatArray) -> tuple[FloatArray, FloatArray]:

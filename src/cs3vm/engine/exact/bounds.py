@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
-from ..core.arrays import PUSHED, SIZE, Box, Limits, Rows, State
+from ..core.arrays import OBJ, PUSHED, SIZE, Box, Limits, NodeArrays, Rows, State
 from ..jit import strict_kernel
+from .counts import let_go, none_gone, price_left
 
 UNIT_ROUNDOFF = 2.0**-53
 
@@ -83,50 +84,34 @@ def _balance(rows: Rows, box: Box, st: State) -> None:
 
 
 @strict_kernel
-def order_statistic(
-    obj: float,
-    v: FloatArray,
-    e: FloatArray,
-    n: int,
-    k: float,
-    d_min: float,
-    penalty: float,
-    suffix: FloatArray,
-) -> float:
-    """Bound a node from the ascending flip values v of its n candidates and their weights e.
+def order_statistic(rows: Rows, node: NodeArrays, n: int) -> float:
+    """Bound a node from the ascending flip values of its n candidates.
 
-    If i is the most expensive candidate that flips, the SVM value is at least v_i and the count falls by at
-    most the weight of the candidates up to i. ``suffix[i]`` bounds every point in which i or a more expensive
-    candidate flips; the return value bounds them all.
+    If i is the most expensive candidate that flips, the SVM value is at least v_i and each total is mended
+    by at most the weight of the candidates up to i. ``suffix[i]`` bounds every point in which i or a more
+    expensive candidate flips; the return value bounds them all.
     """
-    gone = 0.0
+    obj, v, suffix = node.out[OBJ], node.listed.v, node.listed.suffix
+    none_gone(node)
+    none = obj + price_left(rows, node)
     for i in range(n):
-        gone += e[i]
-        suffix[i] = max(obj, v[i]) + penalty * max(d_min, k - gone)
+        let_go(rows, node, node.listed.row[i])
+        suffix[i] = max(obj, v[i]) + price_left(rows, node)
     for i in range(n - 2, -1, -1):
         suffix[i] = min(suffix[i], suffix[i + 1])
-    none = obj + penalty * max(d_min, k)
     return min(none, suffix[0]) if n > 0 else none
 
 
 @strict_kernel
-def bound_without(
-    obj: float,
-    v: FloatArray,
-    e: FloatArray,
-    n: int,
-    k: float,
-    d_min: float,
-    penalty: float,
-    left_out: int,
-) -> float:
+def bound_without(rows: Rows, node: NodeArrays, n: int, left_out: int) -> float:
     """The order statistic when one of the n candidates does not flip."""
-    bound = obj + penalty * max(d_min, k)
-    gone = 0.0
+    obj, v = node.out[OBJ], node.listed.v
+    none_gone(node)
+    bound = obj + price_left(rows, node)
     for i in range(n):
         if i != left_out:
-            gone += e[i]
-            bound = min(bound, max(obj, v[i]) + penalty * max(d_min, k - gone))
+            let_go(rows, node, node.listed.row[i])
+            bound = min(bound, max(obj, v[i]) + price_left(rows, node))
     return bound
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ..._typing import FloatArray, SignArray
 from ..core.active_set import DONE, TO_THE_END, all_scores, copy_state, set_side, solve
 from ..core.arrays import (
-    D_MIN,
-    EXCESS,
     FLIPS,
     INTERCEPT,
     N_HELD,
@@ -15,8 +13,6 @@ from ..core.arrays import (
     WORK,
     WORK_LIMIT,
     Box,
-    Candidates,
-    Flips,
     Limits,
     NodeArrays,
     Rows,
@@ -25,6 +21,7 @@ from ..core.arrays import (
 )
 from ..jit import ZERO, integer, kernel, spliced
 from .bounds import safe_bound, sort_together
+from .counts import let_go, none_gone, own_side, price_left
 
 _MAX_PIVOTS = integer(400)
 _REFRESH = 12  # flips after which the threshold is computed anew
@@ -51,31 +48,34 @@ def drop_outdated(rows: Rows, box: Box, node: NodeArrays, tmp: Scratch) -> None:
 
 
 @kernel
-def candidates(node: NodeArrays, direction: int) -> int:
-    """List the free rows on the side ``direction``, cheapest flip first; return their number."""
-    row = 0 if direction > 0 else 1
+def candidates(node: NodeArrays, useful: int) -> int:
+    """List the free rows that mend a total by a flip (1), or those that do not (0), cheapest flip first.
+
+    Return their number.
+    """
     floor = node.out[OBJ]
     side, score, order, v, V = node.side, node.score, node.listed.row, node.listed.v, node.flips.V
     n = ZERO
     for j in range(side.shape[0]):
-        if side[j] == 0 and (score[j] > 0.0) == (direction > 0):
+        if side[j] == 0 and node.useful[j] == useful:
             order[n] = j
-            v[n] = max(floor, V[row, j])
+            v[n] = max(floor, V[0 if score[j] > 0.0 else 1, j])
             n += 1
     sort_together(v, order, n)
     return n
 
 
 @kernel
-def _threshold(weight: FloatArray, listed: Candidates, n: int, out: FloatArray, penalty: float) -> float:
+def _threshold(rows: Rows, node: NodeArrays, n: int) -> float:
     """The flip value that decides the order-statistic bound of the first n candidates."""
-    obj, k, d_min = out[OBJ], out[EXCESS], out[D_MIN]
-    best, value, gone = penalty * k + obj, obj, 0.0
+    none_gone(node)
+    value = node.out[OBJ]
+    best = price_left(rows, node) + value
     for a in range(n):
-        gone += weight[listed.row[a]]
-        h = listed.v[a] + penalty * max(d_min, k - gone)
+        let_go(rows, node, node.listed.row[a])
+        h = node.listed.v[a] + price_left(rows, node)
         if h < best:
-            best, value = h, listed.v[a]
+            best, value = h, node.listed.v[a]
     return float(value)
 
 
@@ -88,61 +88,65 @@ def flip_all(
     tmp: Scratch,
     node: NodeArrays,
     lim: Limits,
-    direction: int,
+    useful: int,
     stop: float,
 ) -> bool:
-    """Evaluate the free rows on the side ``direction`` for the other side, where it can matter.
+    """Evaluate the useful (1) or the other (0) free rows for the other side, where it can matter.
 
     The most expensive come first. A row that is over in the solution of another, cheap one is not evaluated
     if that one lies below the value that decides the bound: its own value could not change the bound.
     Return False if the work limit came first; what has been evaluated is kept.
     """
-    row = 0 if direction > 0 else 1
     rank, flips = st.w.shape[0], node.flips
-    n = candidates(node, direction)
+    n = candidates(node, useful)
     threshold, since = 0.0, _REFRESH
     todo = flips.todo
     for a in range(n):
         todo[a] = node.listed.row[a]
     for a in range(n - 1, -1, -1):
         j = todo[a]
-        if flips.have[j] == -direction or flips.V[row, j] >= stop:
+        own = own_side(node, j)
+        row = 0 if own > 0 else 1
+        if flips.have[j] == -own or flips.V[row, j] >= stop:
             continue
         if since == _REFRESH:
             since = 0
-            n_left = candidates(node, direction)
-            threshold = _threshold(rows.weight, node.listed, n_left, node.out, lim.penalty)
+            n_left = candidates(node, useful)
+            threshold = _threshold(rows, node, n_left)
         other = flips.witness[j]
-        if other >= 0 and flips.have[other] == -direction and flips.V[row, other] <= threshold:
+        if other >= 0 and flips.have[other] == -own and flips.V[row, other] <= threshold:
             continue
         if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]:
             return False
         i = rows.n + j
         copy_state(base, st)
-        set_side(box, i, -direction)
+        set_side(box, i, -own)
         outcome = solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, TO_THE_END, i)
         for x in range(rank):
             flips.plane[j, x] = st.w[x]
         flips.plane[j, rank] = st.value[INTERCEPT]
-        flips.have[j] = -direction
+        flips.have[j] = -own
         tmp.counter[FLIPS] += 1
         value = flips.V[row, j] = max(flips.V[row, j], safe_bound(rows, box, st, tmp.wx, lim))
         set_side(box, i, ZERO)
         if outcome == DONE and value < stop:
-            _testify(rows.Z, flips, a, j, row)
+            _testify(rows.Z, node, a, j, row)
             tmp.counter[WORK] += a * rows.Z.shape[1]
         since += 1
     return True
 
 
 @kernel
-def _testify(Z: FloatArray, flips: Flips, n: int, j: int, row: int) -> None:
+def _testify(Z: FloatArray, node: NodeArrays, n: int, j: int, row: int) -> None:
     """Note for the first n rows of the list which of them are over in the solution of row j."""
+    flips, score = node.flips, node.score
     V, have, plane, witness = flips.V, flips.have, flips.plane, flips.witness
     rank, n_labelled = Z.shape[1], Z.shape[0] - have.shape[0]
     side = have[j]
     for a in range(n):
         i = flips.todo[a]
+        if (score[i] > 0.0) != (side < 0):
+            continue
         other = witness[i]
         if other >= 0 and have[other] == side and V[row, other] <= V[row, j]:
             continue
@@ -170,18 +174,6 @@ def hold(box: Box, node: NodeArrays, j: int, side: int) -> None:
     node.info[N_HELD] += 1
     node.new[node.info[N_NEW]] = j
     node.info[N_NEW] += 1
-
-
-@kernel
-def held_weight(weight: FloatArray, side: SignArray) -> tuple[float, float]:
-    """Weights of the rows held positive and negative."""
-    positive = negative = 0.0
-    for j in range(side.shape[0]):
-        if side[j] > 0:
-            positive += weight[j]
-        elif side[j] < 0:
-            negative += weight[j]
-    return positive, negative
 
 
 @kernel

@@ -16,13 +16,14 @@ from ..._typing import FloatArray, IntArray, SignArray
 from ..core.active_set import DONE, TO_THE_END, all_scores, copy_state, set_side, solve
 from ..core.arrays import (
     BOUND,
-    D_MIN,
     FRESH,
     GROUP_CLOSED,
     GROUP_SIGN,
     GROUP_SIZE,
     GROUP_TESTS,
     INTERCEPT,
+    LEAD,
+    LEAST_PRICE,
     N_HELD,
     OBJ,
     ROOM,
@@ -37,7 +38,8 @@ from ..core.arrays import (
 )
 from ..jit import ZERO, integer, kernel, spliced
 from .bounds import safe_bound
-from .flips import candidates, held_weight
+from .counts import is_in, own_side
+from .flips import candidates
 
 _MAX_PIVOTS = integer(400)
 _EXTEND, _ANEW, _LOWER = 0, 1, 2  # the parent's groups and more; all formed anew; groups for a lower level
@@ -52,21 +54,29 @@ def tighten_by_groups(
     rows: Rows, box: Box, base: State, st: State, tmp: Scratch, node: NodeArrays, lim: Limits
 ) -> None:
     """Close the node where groups show that it has no point below the cutoff."""
-    positive, negative = held_weight(rows.weight, node.side)
-    direction = node.info[SIGN]
-    room = lim.target - positive if direction > 0 else lim.total - lim.target - negative
-    node.out[ROOM] = room + 2.0 * lim.slack  # two sums of weights are compared
-    if node.info[GROUP_SIGN] != direction:
+    lead, direction, sums = node.info[LEAD], node.info[SIGN], rows.sums
+    if direction > 0:
+        room = sums.high[lead] - node.missed.up[lead]
+    else:
+        room = sums.weight[lead] - sums.low[lead] - node.missed.down[lead]
+    node.out[ROOM] = room + 2.0 * sums.slack[lead]  # two sums of weights are compared
+    if node.info[GROUP_SIGN] != direction * (1 + lead):
         _fill(node.group, ZERO)
-        node.info[GROUP_SIGN] = direction
-    n = candidates(node, direction)
+        node.info[GROUP_SIGN] = direction * (1 + lead)
+    others = 0.0  # what the other totals cost at least
+    for g in range(sums.low.shape[0]):
+        if g != lead:
+            others += sums.penalty[g] * node.missed.least[g]
+    n = candidates(node, 1)
     available = 0.0
     for a in range(n):
-        available += rows.weight[node.listed.row[a]]
+        j = node.listed.row[a]
+        if own_side(node, j) == direction and is_in(rows, j, lead):
+            available += rows.weight[j]
     if available < 2.0 * room or node.side.shape[0] > _MAX_ROWS:  # every group has two rows at least
         return
     tmp.counter[GROUP_TESTS] += 1
-    level = lim.cutoff - lim.penalty * node.out[D_MIN]
+    level = lim.cutoff - node.out[LEAST_PRICE]
     weight = _keep_groups(rows.weight, node.side, node.group, node.listed.v, direction)
     _copy(node.group, node.mark)
     phase, extended = _EXTEND, 0.0
@@ -86,8 +96,8 @@ def tighten_by_groups(
                 _copy(node.group, node.mark)
                 weight = extended
         phase = _LOWER
-        miscount = max(weight - node.out[ROOM], node.out[D_MIN])
-        reached = lim.cutoff - lim.penalty * miscount
+        miscount = max(weight - node.out[ROOM], node.missed.least[lead])
+        reached = lim.cutoff - (others + sums.penalty[lead] * miscount)
         if reached >= level:
             break
         level = reached
@@ -116,7 +126,7 @@ def _pack(
     last, free, left, used = 0, 0, 0.0, 0
     for j in range(group.shape[0]):
         last = max(last, group[j])
-        if side[j] == 0 and group[j] == 0:
+        if side[j] == 0 and group[j] == 0 and is_in(rows, j, node.info[LEAD]):
             set_side(box, rows.n + j, -direction)
             held[n_held + free] = rows.n + j
             free += 1

@@ -8,10 +8,10 @@ from ..core.active_set import DONE, PAUSABLE, reset, solve
 from ..core.arrays import (
     BOUND,
     BRANCH_ROW,
-    D_MIN,
     DUAL,
-    EXCESS,
     FLIP_BOUND,
+    LEAST_PRICE,
+    MISS_PRICE,
     N_HELD,
     OBJ,
     SIGN,
@@ -19,16 +19,16 @@ from ..core.arrays import (
     WORK,
     WORK_LIMIT,
     Box,
-    Candidates,
     Limits,
     NodeArrays,
     Rows,
     Scratch,
     State,
 )
-from ..jit import NO, NO_ROW, YES, integer, kernel, spliced
+from ..jit import NO, NO_ROW, YES, ZERO, integer, kernel, spliced
 from .bounds import bound_without, order_statistic, safe_bound
-from .flips import candidates, drop_outdated, flip_all, held_weight, hold, nearest_in_strip, update_scores
+from .counts import count_held, count_relaxed, is_in, let_go, none_gone, own_side, price_left
+from .flips import candidates, drop_outdated, flip_all, hold, nearest_in_strip, update_scores
 from .groups import tighten_by_groups
 from .pairs import BISECTIONS, DIRECTION, FIXED, HITS, LOCAL, RAISED, TESTS, Graph, survivors
 
@@ -58,15 +58,15 @@ def process(
         if outcome != BRANCH:
             return outcome
         update_scores(rows, base, node, tmp)
-        _excess(rows, node, lim)
-        if lim.penalty * node.out[EXCESS] + node.out[OBJ] <= node.out[BOUND]:
+        count_relaxed(rows, node)
+        if node.out[MISS_PRICE] + node.out[OBJ] <= node.out[BOUND]:
             return _leaf(rows, node)
         drop_outdated(rows, box, node, tmp)
-        stop = lim.cutoff - lim.penalty * node.out[D_MIN]
-        complete, direction = YES, node.info[SIGN]
+        stop = lim.cutoff - node.out[LEAST_PRICE]
+        complete, useful = YES, 1
         for _ in range(2 if both else 1):
-            complete = complete and flip_all(rows, box, base, st, tmp, node, lim, direction, stop)
-            direction = -direction
+            complete = complete and flip_all(rows, box, base, st, tmp, node, lim, useful, stop)
+            useful = 0
         changed = _tighten(rows, box, node, graph, lim, complete)
         if node.out[BOUND] >= lim.cutoff:
             return FATHOMED
@@ -81,10 +81,8 @@ def process(
 @spliced
 def _relax(rows: Rows, box: Box, base: State, tmp: Scratch, node: NodeArrays, lim: Limits) -> int:
     """Solve the node's relaxation; a failure costs only strength, because any multipliers give a bound."""
-    positive, negative = held_weight(rows.weight, node.side)
-    d_min = max(0.0, positive - lim.target, lim.target - (lim.total - negative)) - lim.slack
-    node.out[D_MIN] = d_min = max(0.0, d_min)
-    stop = lim.cutoff - lim.penalty * d_min
+    count_held(rows, node)
+    stop = lim.cutoff - node.out[LEAST_PRICE]
     outcome, obj = DONE, 0.0
     for attempt in range(2):  # a second time from scratch where the bound disappoints
         outcome = solve(
@@ -99,20 +97,8 @@ def _relax(rows: Rows, box: Box, base: State, tmp: Scratch, node: NodeArrays, li
             break
         reset(base)
     node.out[OBJ] = max(node.out[OBJ], obj)
-    node.out[BOUND] = max(node.out[BOUND], node.out[OBJ] + lim.penalty * d_min)
+    node.out[BOUND] = max(node.out[BOUND], node.out[OBJ] + node.out[LEAST_PRICE])
     return FATHOMED if node.out[BOUND] >= lim.cutoff else BRANCH
-
-
-@spliced
-def _excess(rows: Rows, node: NodeArrays, lim: Limits) -> None:
-    """By how much the count of the relaxed solution misses the target, and in which direction."""
-    count, _ = held_weight(rows.weight, node.side)
-    for j in range(node.side.shape[0]):
-        if node.side[j] == 0 and node.score[j] > 0.0:
-            count += rows.weight[j]
-    k = count - lim.target
-    node.info[SIGN] = 1 if k > 0.0 else -1
-    node.out[EXCESS] = max(0.0, abs(k) - lim.slack)
 
 
 @spliced
@@ -134,14 +120,9 @@ def _tighten(rows: Rows, box: Box, node: NodeArrays, graph: Graph, lim: Limits, 
 
     Return the number of rows that were fixed.
     """
-    direction = node.info[SIGN]
-    obj, k, d_min = node.out[OBJ], node.out[EXCESS], node.out[D_MIN]
-    n = candidates(node, direction)
-    listed = node.listed
-    v, e, suffix, order = listed.v, listed.e, listed.suffix, listed.row
-    for a in range(n):
-        e[a] = rows.weight[order[a]]
-    bound = order_statistic(obj, v, e, n, k, d_min, lim.penalty, suffix)
+    n = candidates(node, 1)
+    suffix, order = node.listed.suffix, node.listed.row
+    bound = order_statistic(rows, node, n)
     node.out[BOUND] = max(node.out[BOUND], bound)
     if not fix or node.out[BOUND] >= lim.cutoff:
         return 0
@@ -149,21 +130,20 @@ def _tighten(rows: Rows, box: Box, node: NodeArrays, graph: Graph, lim: Limits, 
     left = n
     while left > 0 and suffix[left - 1] >= lim.cutoff:
         left -= 1
-        hold(box, node, order[left], direction)
+        hold(box, node, order[left], own_side(node, order[left]))
         changed += 1
     flipped = 0
     for a in range(left):
-        if bound_without(obj, v, e, left, k, d_min, lim.penalty, a) < lim.cutoff:
+        if bound_without(rows, node, left, a) < lim.cutoff:
             break
-        hold(box, node, order[a], -direction)
+        hold(box, node, order[a], -own_side(node, order[a]))
         flipped += 1
-    if changed + flipped == 0 and graph.num[DIRECTION] == direction:
+    if changed + flipped == 0 and graph.num[DIRECTION] == node.info[SIGN]:
         changed = _tighten_jointly(box, node, graph, lim, n)
     if left > flipped:
         node.info[BRANCH_ROW] = order[left - 1]
         node.out[FLIP_BOUND] = max(node.out[BOUND], suffix[left - 1])
-        stay = bound_without(obj, v, e, left, k, d_min, lim.penalty, left - 1)
-        node.out[STAY_BOUND] = max(node.out[BOUND], stay)
+        node.out[STAY_BOUND] = max(node.out[BOUND], bound_without(rows, node, left, left - 1))
     else:
         node.info[BRANCH_ROW] = -1
     return changed + flipped
@@ -204,33 +184,39 @@ def _tighten_jointly(box: Box, node: NodeArrays, graph: Graph, lim: Limits, n: i
 @spliced
 def _fix_others(rows: Rows, box: Box, node: NodeArrays, lim: Limits, n: int) -> int:
     """Fix rows that are no candidates where moving them, too, would cost too much."""
-    direction = node.info[SIGN]
-    row = 1 if direction > 0 else 0
-    obj, k, d_min = node.out[OBJ], node.out[EXCESS], node.out[D_MIN]
+    alone = node.missed.k.shape[0] == 1
     changed = 0
     weight = needed = -1.0
     for j in range(node.side.shape[0]):
-        if node.side[j] != 0 or (node.score[j] > 0.0) == (direction > 0):
+        if node.side[j] != 0 or node.useful[j] != 0:
             continue
-        if rows.weight[j] != weight:
-            weight = rows.weight[j]
-            needed = _value_needed(obj, node.listed, n, k + weight, d_min, lim)
-        if node.flips.V[row, j] >= needed:
-            hold(box, node, j, -direction)
+        # one total is missed by so much more; of several, a row may belong to any
+        more = rows.weight[j] if alone and is_in(rows, j, ZERO) else 0.0
+        if more != weight:
+            weight = more
+            needed = _value_needed(rows, node, n, more, lim)
+        own = own_side(node, j)
+        if node.flips.V[0 if own > 0 else 1, j] >= needed:
+            hold(box, node, j, own)
             changed += 1
     return changed
 
 
 @kernel
-def _value_needed(obj: float, listed: Candidates, n: int, k: float, d_min: float, lim: Limits) -> float:
-    """The SVM value from which on no point lies below the cutoff, whatever the candidates do."""
-    needed = (
-        lim.cutoff - lim.penalty * max(d_min, k) if obj + lim.penalty * max(d_min, k) < lim.cutoff else 0.0
-    )
-    gone = 0.0
+def _value_needed(rows: Rows, node: NodeArrays, n: int, more: float, lim: Limits) -> float:
+    """The SVM value from which on no point lies below the cutoff, whatever the candidates do.
+
+    ``more`` is what the first total is missed by in addition.
+    """
+    obj, missed = node.out[OBJ], node.missed
+    none_gone(node)
+    if more > 0.0:
+        missed.gone[0] = -more
+    price = price_left(rows, node)
+    needed = lim.cutoff - price if obj + price < lim.cutoff else 0.0
     for a in range(n):
-        gone += listed.e[a]
-        price = lim.penalty * max(d_min, k - gone)
-        if max(obj, listed.v[a]) + price < lim.cutoff:
+        let_go(rows, node, node.listed.row[a])
+        price = price_left(rows, node)
+        if max(obj, node.listed.v[a]) + price < lim.cutoff:
             needed = max(needed, lim.cutoff - price)
     return needed

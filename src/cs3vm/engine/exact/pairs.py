@@ -22,6 +22,7 @@ from ..core.active_set import DONE, TO_THE_END, copy_state, set_side, solve
 from ..core.arrays import (
     D_MIN,
     EXCESS,
+    LEAST_PRICE,
     N_HELD,
     OBJ,
     SIGN,
@@ -146,7 +147,7 @@ def _build(graph: Graph, cutoff: float, penalty: float) -> None:
 def evaluate_pairs(r: Relaxation, graph: Graph, lim: Limits, direction: int) -> Iterator[None]:
     """Fill the matrix for the node's candidates; between rows the caller may look at the clock."""
     rows, node, n, rank = r.rows, r.node, r.rows.n, r.rows.Z.shape[1]
-    stop = lim.cutoff - lim.penalty * node.out[D_MIN]
+    stop = lim.cutoff - node.out[LEAST_PRICE]
     cheap = node.flips.V[0 if direction > 0 else 1] < stop
     listed = np.flatnonzero((node.side == 0) & ((node.score > 0.0) == (direction > 0)) & cheap)
     # where i is over in the solution with j forced over, v_ij is v_j

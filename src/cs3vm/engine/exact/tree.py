@@ -15,9 +15,9 @@ from ...model.status import TracePoint, relative_gap
 from ..core.arrays import (
     BOUND,
     BRANCH_ROW,
-    EXCESS,
     FLIP_BOUND,
     INTERCEPT,
+    MISS_PRICE,
     OBJ,
     SIGN,
     STAY_BOUND,
@@ -75,7 +75,8 @@ class Tree:
         self.depth = 0
         self.root_V = np.zeros((2, self.problem.m))
         self._last_trace = 0.0
-        self.graph = new_graph(self.problem, self.options.joint and 3 <= self.problem.m <= _JOINT_ROWS)
+        joint = self.options.joint and len(self.problem.totals) == 1 and 3 <= self.problem.m <= _JOINT_ROWS
+        self.graph = new_graph(self.problem, joint)
         self.update_limits()
 
     @property
@@ -255,7 +256,7 @@ class Tree:
         """Look for a better incumbent; return whether the node is still open."""
         r = self.relaxation
         out = r.node.out
-        attained = out[OBJ] + self.problem.count_penalty * out[EXCESS]
+        attained = out[OBJ] + out[MISS_PRICE]
         if attained < self.limits.cutoff or self.n_nodes < 50 or self.n_nodes % 64 == 0:
             self._round(float(attained))
         if out[BOUND] >= self.limits.cutoff:
@@ -286,11 +287,7 @@ class Tree:
         r = self.relaxation
         node = r.node
         bound = r.careful_bound(np.array(node.side), self.level)
-        positive = float(self.problem.weights[node.side > 0].sum())
-        most = self.problem.total_weight - float(self.problem.weights[node.side < 0].sum())
-        tau = self.problem.n_positive
-        miscount = max(0.0, positive - tau - self.limits.slack, tau - most - self.limits.slack)
-        node.out[BOUND] = max(node.out[BOUND], bound + self.problem.count_penalty * miscount)
+        node.out[BOUND] = max(node.out[BOUND], bound + self.problem.price_of_sides(node.side))
         if node.out[BOUND] >= self.limits.cutoff:
             return False
         free = np.flatnonzero(node.side == 0)
@@ -312,7 +309,8 @@ class Tree:
         if self.depth == 0:
             self.root_V[:] = node.flips.V
             self.root_bound = max(self.root_bound, min(float(node.out[BOUND]), self.limits.cutoff))
-        j, direction = int(node.info[BRANCH_ROW]), int(node.info[SIGN])
+        j = int(node.info[BRANCH_ROW])
+        direction = 1 if node.score[j] > 0.0 else -1
         stay, flip = float(node.out[STAY_BOUND]), float(node.out[FLIP_BOUND])
         self.depth += 1
         cutoff = self.limits.cutoff
