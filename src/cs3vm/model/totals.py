@@ -146,6 +146,11 @@ class KnownTotals:
         number = np.bincount(rows, minlength=len(self.weights))
         return OfRow(np.append(0, np.cumsum(number)).astype(np.int64), totals[order].astype(np.int64))
 
+    def of(self, row: int) -> IntArray:
+        """The totals of one row."""
+        start = self.of_row.start
+        return self.of_row.total[start[row] : start[row + 1]]
+
     @cached_property
     def cells(self) -> IntArray:
         """A number for each row, the same for rows that are in the same totals."""
