@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .._typing import FloatArray
 from .subset_sum import nearest_subset, split
 from .totals import KnownTotals
+from .window import Window
 
 #: Scores closer than this, relative to the largest, are one tied group; weights may be split inside it.
 TIE_TOLERANCE = 1e-12
@@ -102,10 +103,16 @@ def _for_several(
     slack: float,
 ) -> Intercept | None:
     """The same for intervals and several totals: along the ranking, the price of each changes row by row."""
-    free = np.flatnonzero(side == 0)
+    free, counts = side == 0, totals.counts(side > 0)
+    above = np.zeros(0, dtype=np.intp)
+    if side_margin == 0.0 and np.count_nonzero(free) > WINDOW_ROWS:
+        window = Window(hinge, scores, None if free.all() else free, totals, counts, limits)
+        above = np.flatnonzero(free & ~window.inside & (scores > scores[window.inside].min()))
+        free, counts, limits = window.inside, window.counts, window.limits
+    free = np.flatnonzero(free)
     order = free[np.argsort(-scores[free], kind="stable")]
     ranked = scores[order]
-    short, over = prices_along(totals, side, order)
+    short, over = prices_along(totals, counts, order)
     lower = np.append(-np.inf, side_margin - ranked)
     upper = np.append(-side_margin - ranked, np.inf)
     b, reachable = _clip_to_intervals(hinge.minimisers(), lower, upper, limits, slack)
@@ -114,19 +121,23 @@ def _for_several(
     best: Intercept | None = None
     if np.isfinite(cost[c]):
         z = (side > 0).astype(np.int8)
-        z[order[:c]] = 1
+        z[above] = z[order[:c]] = 1
         price = totals.price(totals.counts(z))
         best = Intercept(float(b[c]), z, float(hinge(b[c : c + 1])[0]) + price, True)
     if side_margin > 0.0 or len(order) < 2:
         return best
-    return _with_a_split(best, hinge, ranked, order, side, totals, (short, over), limits, slack)
+    z = (side > 0).astype(np.int8)
+    z[above] = 1
+    return _with_a_split(best, hinge, ranked, order, z, totals, (short, over), limits, slack)
 
 
 def prices_along(
-    totals: KnownTotals, side: NDArray[np.int8], order: NDArray[np.intp]
+    totals: KnownTotals, start: FloatArray, order: NDArray[np.intp]
 ) -> tuple[FloatArray, FloatArray]:
-    """What shortfall and excess cost when the first 0, 1, … rows of the ranking are positive."""
-    start = totals.counts(side > 0)
+    """What shortfall and excess cost when the first 0, 1, … rows of the ranking are positive, too.
+
+    ``start`` are the counts without them.
+    """
     of_row = totals.of_row
     number = of_row.start[order + 1] - of_row.start[order]
     place = np.repeat(np.arange(len(order)), number)
@@ -171,7 +182,7 @@ def _with_a_split(
     hinge: HingeSum,
     ranked: FloatArray,
     order: NDArray[np.intp],
-    side: NDArray[np.int8],
+    base: NDArray[np.int8],
     totals: KnownTotals,
     prices: tuple[FloatArray, FloatArray],
     limits: tuple[float, float],
@@ -187,7 +198,7 @@ def _with_a_split(
     for run in np.argsort(promise, kind="stable")[:SPLITS]:
         if not promise[run] < (np.inf if best is None else best.cost):
             return best
-        z = (side > 0).astype(np.int8)
+        z = base.copy()
         z[order[: start[run]]] = 1
         z[split(totals, z, order[start[run] : stop[run]])] = 1
         cost = float(hinge(b[run : run + 1])[0]) + totals.price(totals.counts(z))
