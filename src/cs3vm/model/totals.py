@@ -288,7 +288,7 @@ def _as_totals(given: Any) -> Totals:
         return Totals([given])
     ends = list(given) if isinstance(given, list | tuple) else [given]
     if len(ends) in (1, 2) and all(_is_number(end) for end in ends):
-        return Totals([Total(None, *(float(end) for end in ends))])
+        return Totals([Total(None, float(ends[0]), float(ends[-1]))])
     raise InvalidProblemError(
         f"n_positive must be a number, got {given!r} ({type(given).__name__}): give the known total of "
         "positives among the unlabelled rows, a pair (low, high), or Totals"
