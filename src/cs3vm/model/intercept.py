@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray
-from .subset_sum import nearest_subset, split
+from .splitting import split
+from .subset_sum import nearest_subset
 from .totals import KnownTotals
 from .window import Window
 
@@ -35,7 +36,7 @@ class Intercept(NamedTuple):
     b: float
     z: NDArray[np.int8]
     cost: float
-    exact: bool  # False only where a large tied group of unequal weights was split greedily
+    exact: bool  # False only where a large tied group was split greedily, or many could be
 
 
 class HingeSum:
@@ -195,19 +196,21 @@ def _with_a_split(
     b = -0.5 * (ranked[start] + ranked[stop - 1])
     promise = hinge(b) + prices[0][stop] + prices[1][start]
     promise[(b < limits[0] - slack) | (b > limits[1] + slack)] = np.inf
-    for run in np.argsort(promise, kind="stable")[:SPLITS]:
+    promising = np.argsort(promise, kind="stable")
+    unsure = float(np.min(promise[promising[SPLITS:]], initial=np.inf))
+    for run in promising[:SPLITS]:
         if not promise[run] < (np.inf if best is None else best.cost):
-            return best
+            break
         z = base.copy()
         z[order[: start[run]]] = 1
-        z[split(totals, z, order[start[run] : stop[run]])] = 1
+        rows, exact = split(totals, z, order[start[run] : stop[run]])
+        z[rows] = 1
         cost = float(hinge(b[run : run + 1])[0]) + totals.price(totals.counts(z))
-        exact = cost <= float(promise[run]) * (1.0 + 1e-12)
+        if not exact:
+            unsure = min(unsure, float(promise[run]))
         if best is None or cost < best.cost:
-            best = Intercept(float(b[run]), z, cost, exact)
-        elif not exact:
-            best = best._replace(exact=False)
-    return best
+            best = Intercept(float(b[run]), z, cost, True)
+    return best if best is None else best._replace(exact=unsure >= best.cost * (1.0 - 1e-12))
 
 
 def _for_one_total(
