@@ -113,7 +113,9 @@ def test_objective_eta_and_least_price_are_those_of_the_definition(problem, data
 def test_prices_along_a_ranking(problem, random):
     order = [j for j in range(problem.m) if problem.side[j] == 0]
     random.shuffle(order)
-    short, over = prices_along(problem.totals, problem.side, np.array(order, dtype=np.intp))
+    short, over = prices_along(
+        problem.totals, problem.totals.counts(problem.side > 0), np.array(order, dtype=np.intp)
+    )
     z = (problem.side > 0).astype(np.int8)
     for c in range(len(order) + 1):
         if c:
