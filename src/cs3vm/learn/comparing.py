@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import RowArray
+from .._typing import BoolArray, RowArray
 from ..exceptions import CS3VMError, InvalidProblemError
 from ..methods.front_door import solve
 from ..model.problem import Problem
 from ..model.result import Result
 from .accuracy import MAJORITY, Accuracy, Estimate, Known, gain, ranking, recalls, share_right, too_few
 from .baselines import BASELINES, title_of
-from .class_totals import ClassTotals, KnownTotals
+from .class_totals import KnownTotals
 from .cross_fit import Question, Search, Seen, draw_folds, draw_labelled, draw_unlabelled, look
 from .fit import Fit
 from .fitting import pose
@@ -133,6 +133,7 @@ def _own_question(fit: Fit, kept: RowArray) -> Question:
         fit.labels.positive,
         meets_total=fit.method != "svm",
         seed=fit.parameters.seed,
+        members=_members(fit, is_labelled),
     )
     part = whole if len(kept) == len(whole.codes) else whole.keep(kept)
     return part.sample(MOST_UNLABELLED, fit.parameters.seed)
@@ -190,7 +191,9 @@ def _other_question(fit: Fit, own: Question, kept: RowArray, rule: Rule) -> Ques
     rows = np.sort(np.append(labelled, unlabelled))
     parameters = replace(fit.parameters, n_components=LANDMARKS, **rule.changes)
     labels = fit.labels._replace(codes=fit.labels.codes[rows])
-    posed = pose(parameters, fit.rows[rows], labels, fit.weight[rows], _totals(fit, own))
+    groups = None if fit.group_columns is None else fit.group_columns.of_rows(rows)
+    known = KnownTotals(bound=tuple(problem.n_positive for problem in own.problems), margins=groups)
+    posed = pose(parameters, fit.rows[rows], labels, fit.weight[rows], known)
     dearer = own.first.C / fit.problem.C[kept]  # where only a sample of the labelled rows is used
     problems = tuple(
         replace(problem, C=problem.C * dearer, count_penalty=own.first.count_penalty)
@@ -199,9 +202,11 @@ def _other_question(fit: Fit, own: Question, kept: RowArray, rule: Rule) -> Ques
     return replace(own, problems=problems, meets_total=True)
 
 
-def _totals(fit: Fit, own: Question) -> KnownTotals:
-    totals = [problem.n_positive for problem in own.problems]
-    if not fit.is_several:
-        return KnownTotals(totals[0])
-    by_class = ClassTotals("n_positive", dict(zip(fit.plane_labels, totals, strict=True)))
-    return KnownTotals(by_class=by_class)
+def _members(fit: Fit, is_labelled: BoolArray) -> BoolArray | None:
+    """Which labelled rows (columns) each of several totals (rows) counts."""
+    if fit.bound is None or fit.problem.one_total:
+        return None
+    members = np.zeros((len(fit.bound.counted), len(is_labelled)), dtype=bool)
+    for g, rows in enumerate(fit.bound.counted):
+        members[g, rows] = True
+    return members[:, is_labelled]
