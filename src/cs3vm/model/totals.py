@@ -92,7 +92,7 @@ class Totals:
         return f"Totals({', '.join(_words(total, i) for i, total in enumerate(self))})"
 
 
-def _pair(value: float | tuple[float, float], name: str) -> tuple[float, float]:
+def _pair(value: Any, name: str) -> tuple[float, float]:
     """A total or an interval as an interval."""
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
         return value[0], value[1]
@@ -203,6 +203,28 @@ class KnownTotals:
         kept = [np.sort(place[own][place[own] >= 0]) for own in self.rows]
         return self.over(kept)
 
+    @property
+    def share(self) -> float:
+        """About which share of the rows is positive, by these totals; one half where there is none."""
+        middle = np.clip(0.5 * (self.low + np.minimum(self.high, self.weight)), 0.0, self.weight)
+        return float(middle.sum() / self.weight.sum()) if self.weight.sum() > 0.0 else 0.5
+
+    def sampled(self, rows: RowArray) -> Totals:
+        """What the totals of some of the rows would be, in proportion; each price is for the whole again."""
+        scaled = []
+        weights = self.weights[rows]
+        for g, total in enumerate(self.taken(rows)):
+            own = weights[total.rows]
+            part = float(own.sum()) / self.weight[g] if self.weight[g] > 0.0 else 0.0
+            if part == 0.0:
+                continue
+            low, high = min(self.low[g] * part, float(own.sum())), self.high[g] * part
+            if np.all(own == 1.0):
+                low, high = (round(low),) * 2 if low == high else (np.floor(low), np.ceil(high))
+            price = float(self.penalty[g]) / part
+            scaled.append(Total(total.rows, float(low), float(high), price, total.name))
+        return Totals(scaled)
+
     def over(self, rows: Sequence[RowArray]) -> Totals:
         """The same totals over other rows."""
         parts = zip(rows, self.low, self.high, self.penalty, self.names, strict=True)
@@ -245,9 +267,9 @@ def _as_totals(given: Any) -> Totals:
     if isinstance(given, Real) and not isinstance(given, bool):
         return Totals([Total(None, float(given))])
     if isinstance(given, list | tuple | np.ndarray) and len(given) == 2:
-        low, high = given
-        if all(isinstance(end, Real) and not isinstance(end, bool) for end in (low, high)):
-            return Totals([Total(None, float(low), float(high))])
+        ends: list[Any] = list(given)
+        if all(isinstance(end, Real) and not isinstance(end, bool) for end in ends):
+            return Totals([Total(None, float(ends[0]), float(ends[1]))])
     raise InvalidProblemError(
         f"n_positive must be a number, got {given!r} ({type(given).__name__}): give the known total of "
         "positives among the unlabelled rows, a pair (low, high), or Totals"
@@ -257,7 +279,7 @@ def _as_totals(given: Any) -> Totals:
 def _rows(total: Total, number: int, m: int, problems: list[str]) -> RowArray:
     if total.rows is None:
         return np.arange(m)
-    rows = np.asarray(total.rows)
+    rows: NDArray[Any] = np.asarray(total.rows)
     if rows.dtype == bool and rows.shape == (m,):
         return np.flatnonzero(rows)
     whole = rows.size == 0 or (rows.ndim == 1 and np.issubdtype(rows.dtype, np.integer))
@@ -274,7 +296,8 @@ def _check(total: Total, number: int, weights: FloatArray, alone: bool, problems
     """Note what is wrong with a total of rows with these weights; ``alone`` it is the n_positive."""
     name = "n_positive" if alone and not total.name else _name(total, number)
     low, high = total.interval
-    for end in (low, high):
+    ends: tuple[Any, ...] = (low, high)
+    for end in ends:
         if isinstance(end, bool) or not isinstance(end, Real):
             problems.append(f"{name} must be a number, got {end!r}")
             return

@@ -6,9 +6,9 @@ nodes, each holding some unlabelled rows on a side. It states only what the chec
 - **value** – multipliers of a relaxation (an SVM with the node's sides held, and perhaps one more row). Any
   multipliers give a lower bound by weak duality, which is recomputed in exact integer arithmetic. It holds
   in the node and everywhere below it.
-- **reference** – a labeling of the free rows, against which other labelings are measured. With k the excess
-  of its count over τ, a labeling that flips the candidates S (the rows that bring the count nearer to τ) has
-  a miscount of at least k - weight(S) and costs at least the value of every single flip in it.
+- **reference** – a labeling of the free rows, against which other labelings are measured. With k what its
+  count misses of a total, a labeling that flips the rows S misses it by at least k - the weight of those in S
+  that bring the count nearer, and costs at least the value of every single flip in it. Several totals add up.
 - **fix** – a row must be on a side, because every labeling with it on the other costs at least ``cutoff``.
 - **branch**, **close** – the two sides of a row; a node is closed when its bound reaches ``cutoff``, or when
   both its children are closed.
@@ -251,21 +251,31 @@ class _Checker:
             least = max(least, float(node.flip[(side + 1) // 2, row]))
         free = sides == 0
         reference = free & (node.reference if node.reference is not None else False)
-        weights, tau = problem.weights, problem.n_positive
-        fixed_positive, fixed_negative = weights[sides > 0].sum(), weights[sides < 0].sum()
-        total = float(weights.sum())
-        unavoidable = max(0.0, fixed_positive - tau, tau - (total - fixed_negative))
-        excess = fixed_positive + weights[reference].sum() - tau
-        candidates = np.flatnonzero(reference if excess > 0 else free & ~reference)
-        values = np.maximum(node.flip[0 if excess > 0 else 1, candidates], least)
-        order = np.argsort(values)
-        flipped = np.append(0.0, np.cumsum(weights[candidates][order]))
-        numbers = np.append(weights, tau)
-        exact = bool(np.all(numbers == np.round(numbers))) and total < 2.0**52  # else their sums are rounded
-        slack = 0.0 if exact else 2.0**-50 * (problem.m + 2) * total
-        miscount = np.maximum(unavoidable, abs(excess) - flipped) - slack
-        costs = np.append(least, values[order]) + problem.count_penalty * np.maximum(miscount, 0.0)
-        return float(costs.min()) * (1.0 - 2.0**-50)  # the few roundings of this function
+        weights, totals = problem.weights, problem.totals
+        # flips in ascending order of their values; of every row the flip away from the reference
+        values = np.maximum(np.where(reference, node.flip[0], node.flip[1]), least)
+        order = np.flatnonzero(free)
+        order = order[np.argsort(values[order])]
+        price = np.zeros(len(order) + 1)
+        for rows, low, high, penalty in zip(
+            totals.rows, totals.low, totals.high, totals.penalty, strict=True
+        ):
+            inside = np.zeros(problem.m, dtype=bool)
+            inside[rows] = True
+            total = float(weights[rows].sum())
+            up = weights[inside & (sides > 0)].sum()
+            down = weights[inside & (sides < 0)].sum()
+            unavoidable = max(0.0, up - high, low - (total - down))
+            count = up + weights[inside & reference].sum()
+            missed = max(0.0, count - high, low - count)
+            mends = inside[order] & (reference[order] == (count > high))
+            gone = np.append(0.0, np.cumsum(np.where(mends, weights[order], 0.0)))
+            numbers = np.concatenate([weights[rows], [end for end in (low, high) if isfinite(end)]])
+            exact = bool(np.all(numbers == np.round(numbers))) and total < 2.0**52  # else sums are rounded
+            slack = 0.0 if exact else 2.0**-50 * (problem.m + 2) * total
+            price += penalty * np.maximum(np.maximum(unavoidable, missed - gone) - slack, 0.0)
+        costs = np.append(least, values[order]) + price
+        return float(costs.min()) * (1.0 - 2.0**-50 * (1 + len(totals)))  # the few roundings of this function
 
 
 class _ExactDual:

@@ -91,7 +91,7 @@ def order_statistic(rows: Rows, node: NodeArrays, n: int) -> float:
     by at most the weight of the candidates up to i. ``suffix[i]`` bounds every point in which i or a more
     expensive candidate flips; the return value bounds them all.
     """
-    obj, v, suffix = node.out[OBJ], node.listed.v, node.listed.suffix
+    obj, v, suffix = float(node.out[OBJ]), node.listed.v, node.listed.suffix
     none_gone(node)
     none = obj + price_left(rows, node)
     for i in range(n):
@@ -99,20 +99,20 @@ def order_statistic(rows: Rows, node: NodeArrays, n: int) -> float:
         suffix[i] = max(obj, v[i]) + price_left(rows, node)
     for i in range(n - 2, -1, -1):
         suffix[i] = min(suffix[i], suffix[i + 1])
-    return min(none, suffix[0]) if n > 0 else none
+    return float(min(none, suffix[0])) if n > 0 else none
 
 
 @strict_kernel
 def bound_without(rows: Rows, node: NodeArrays, n: int, left_out: int) -> float:
     """The order statistic when one of the n candidates does not flip."""
-    obj, v = node.out[OBJ], node.listed.v
+    obj, v = float(node.out[OBJ]), node.listed.v
     none_gone(node)
     bound = obj + price_left(rows, node)
     for i in range(n):
         if i != left_out:
             let_go(rows, node, node.listed.row[i])
             bound = min(bound, max(obj, v[i]) + price_left(rows, node))
-    return bound
+    return float(bound)
 
 
 @strict_kernel

@@ -137,7 +137,7 @@ class _Prover:
             bounds = _Bounds(self.problem, node)
             if bounds.all >= self.cutoff:
                 return False
-            self._flip(node, bounds.candidates, bounds.to)
+            self._flip(node, bounds)
             bounds = _Bounds(self.problem, node)
             if bounds.all >= self.cutoff:
                 return False
@@ -168,12 +168,13 @@ class _Prover:
         node.value = max(node.value, self._record(r.base.c, None))
         return np.asarray(r.rows.Z[n:] @ r.base.w + r.base.value[INTERCEPT])
 
-    def _flip(self, node: _Node, rows: NDArray[np.intp], to: int) -> None:
+    def _flip(self, node: _Node, bounds: _Bounds) -> None:
         """Evaluate single flips whose known value may have grown since it was computed."""
-        r, side = self.relaxation, (to + 1) // 2
+        r = self.relaxation
         n, rank = self.problem.n, r.rows.Z.shape[1]
         Z, signs = r.rows.Z[self.held], node.side[self.held - n]
-        for j in rows:
+        for j, to in zip(bounds.candidates, bounds.to, strict=True):
+            side = (to + 1) // 2
             plane = node.planes[side, j]
             if node.flip[side, j] >= self.cutoff:
                 continue
@@ -184,7 +185,7 @@ class _Prover:
             set_sides(r.box, n + j, to)
             args = r.rows, r.box, r.spare, r.tmp, self.held, len(self.held)
             solve(*args, self.stop, _MAX_PIVOTS, TO_THE_END, n + j)
-            node.flip[side, j] = max(node.flip[side, j], self._record(r.spare.c, (int(j), to)))
+            node.flip[side, j] = max(node.flip[side, j], self._record(r.spare.c, (int(j), int(to))))
             plane[:rank], plane[rank] = r.spare.w, r.spare.value[INTERCEPT]
             set_sides(r.box, n + j, 0)
 
@@ -209,24 +210,28 @@ class _Prover:
 
     def _fix(self, node: _Node, bounds: _Bounds) -> bool:
         """Fix candidates that cannot flip, and those that must."""
-        fixed = [(int(j), -bounds.to) for j in bounds.cannot_flip(self.cutoff)]
+        fixed = bounds.cannot_flip(self.cutoff)
         for j, side in fixed:
             self._write({"t": "fix", "row": j, "side": side})
             node.hold(j, side)
-        while (row := (bounds := _Bounds(self.problem, node)).must_flip(self.cutoff)) is not None:
-            self._write({"t": "fix", "row": row, "side": bounds.to})
-            node.hold(row, bounds.to)
-            fixed.append((row, bounds.to))
+        while (found := _Bounds(self.problem, node).must_flip(self.cutoff)) is not None:
+            row, side = found
+            self._write({"t": "fix", "row": row, "side": side})
+            node.hold(row, side)
+            fixed.append(found)
         return bool(fixed)
 
     def _choose(self, node: _Node) -> bool:
         """Branch on the candidate whose flip costs most: the flipped child dies soon."""
         bounds = _Bounds(self.problem, node)
-        rows = bounds.candidates if len(bounds.candidates) else np.flatnonzero(node.side == 0)
-        if len(rows) == 0:
-            return False
-        node.row = int(rows[np.argmax(node.flip[(bounds.to + 1) // 2, rows])])
-        node.todo = [-bounds.to, bounds.to]  # the flipped side first: it comes off the end
+        if len(bounds.candidates):
+            node.row, to = int(bounds.candidates[-1]), int(bounds.to[-1])
+        else:
+            free = np.flatnonzero(node.side == 0)
+            if len(free) == 0:
+                return False
+            node.row, to = int(free[np.argmax(node.flip[:, free].max(axis=0))]), 1
+        node.todo = [-to, to]  # the flipped side first: it comes off the end
         return True
 
 
@@ -234,41 +239,60 @@ class _Bounds:
     """The order statistic of a node's single flips (all values ascending)."""
 
     def __init__(self, problem: Problem, node: _Node) -> None:
-        e, tau, side = problem.weights, problem.n_positive, node.side
-        positive, negative = float(e[side > 0].sum()), float(e[side < 0].sum())
+        totals, side = problem.totals, node.side
         free = side == 0
         reference = node.reference & free
-        self.unavoidable = max(0.0, positive - tau, tau - (problem.total_weight - negative))
-        excess = positive + float(e[reference].sum()) - tau
-        self.to = -1 if excess > 0 else 1  # the side that candidates flip to
-        self.candidates = np.flatnonzero(reference if excess > 0 else free & ~reference)
-        values = np.maximum(node.flip[(self.to + 1) // 2, self.candidates], node.value)
+        counts = totals.counts((side > 0) | reference)
+        over, short = counts - totals.high, totals.low - counts
+        self.totals, self.value = totals, node.value
+        self.sign = np.where(over > 0, 1, np.where(short > 0, -1, 0))
+        self.missed = np.maximum(0.0, np.maximum(over, short))
+        self.unavoidable = totals.least_misses(side)
+        self.slack = 2.0**-49 * (problem.m + 2) * totals.weight
+        # a free row is a candidate where its flip mends a total
+        mends = np.zeros(problem.m, dtype=bool)
+        for sign, rows in zip(self.sign, totals.rows, strict=True):
+            if sign != 0:
+                mends[rows] |= reference[rows] == (sign > 0)
+        candidates = np.flatnonzero(mends & free)
+        to = np.where(reference[candidates], -1, 1)  # the side that they flip to
+        values = np.maximum(node.flip[(to + 1) // 2, candidates], node.value)
         order = np.argsort(values)
-        self.candidates, self.values = self.candidates[order], values[order]
-        self.weights, self.excess, self.value = e[self.candidates], abs(excess), node.value
-        self.penalty = problem.count_penalty
-        self.slack = 2.0**-49 * (problem.m + 2) * problem.total_weight
-        flipped = np.cumsum(self.weights)
-        self.costs = self.values + self._price(self.excess - flipped)
-        self.none = node.value + float(self._price(self.excess))
+        self.candidates, self.to, self.values = candidates[order], to[order], values[order]
+        self.mended = self._mended()
+        self.costs = self.values + self._price(np.cumsum(self.mended, axis=1))
+        self.none = node.value + float(self._price(np.zeros((len(totals), 1)))[0])
         self.all = min(self.none, float(self.costs.min(initial=np.inf))) * (1.0 - MARGIN)
 
-    def _price(self, miscount: FloatArray | float) -> FloatArray:
-        least = np.maximum(np.maximum(self.unavoidable, miscount) - self.slack, 0.0)
-        return np.asarray(self.penalty * least)
+    def _mended(self) -> FloatArray:
+        """By how much each candidate mends each total."""
+        mended = np.zeros((len(self.totals), len(self.candidates)))
+        place = np.full(len(self.totals.weights), -1)
+        place[self.candidates] = np.arange(len(self.candidates))
+        for g, rows in enumerate(self.totals.rows):
+            own = place[rows][place[rows] >= 0]
+            own = own[self.to[own] == -self.sign[g]]
+            mended[g, own] = self.totals.weights[self.candidates[own]]
+        return mended
 
-    def cannot_flip(self, cutoff: float) -> NDArray[np.intp]:
-        """Candidates such that every labeling in which they flip costs at least the cutoff."""
+    def _price(self, gone: FloatArray) -> FloatArray:
+        """What the totals cost at least once these weights have gone (one row per total)."""
+        missed = np.maximum(self.unavoidable[:, None], self.missed[:, None] - gone)
+        return np.asarray(self.totals.penalty @ np.maximum(missed - self.slack[:, None], 0.0))
+
+    def cannot_flip(self, cutoff: float) -> list[tuple[int, int]]:
+        """Candidates (and their side) such that every labeling in which they flip costs too much."""
         cheapest = np.minimum.accumulate(self.costs[::-1])[::-1]
-        return np.asarray(self.candidates[cheapest * (1.0 - MARGIN) >= cutoff])
+        stay = cheapest * (1.0 - MARGIN) >= cutoff
+        return [(int(j), -int(to)) for j, to in zip(self.candidates[stay], self.to[stay], strict=True)]
 
-    def must_flip(self, cutoff: float) -> int | None:
-        """The cheapest candidate, if every labeling in which it stays costs at least the cutoff."""
+    def must_flip(self, cutoff: float) -> tuple[int, int] | None:
+        """The cheapest candidate and where it goes, if every labeling in which it stays costs too much."""
         if len(self.candidates) == 0:
             return None
-        rest = self.values[1:] + self._price(self.excess - np.cumsum(self.weights[1:]))
+        rest = self.values[1:] + self._price(np.cumsum(self.mended[:, 1:], axis=1))
         stays = min(self.none, float(rest.min(initial=np.inf))) * (1.0 - MARGIN)
-        return int(self.candidates[0]) if stays >= cutoff else None
+        return (int(self.candidates[0]), int(self.to[0])) if stays >= cutoff else None
 
 
 def _balanced(problem: Problem, alpha: FloatArray, beta: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -93,13 +93,16 @@ def polish(search: Search, plane: Plane, solves: int = 12) -> Plane:
 
 
 def _swaps(search: Search, cell: Cell) -> Iterator[Sides]:
-    """Swap two holding points of different sides; or flip one where that brings the count nearer to τ."""
+    """Swap two holding points of different sides; or flip one where that mends a total."""
     up, down = cell.active[cell.beta > 0][:6], cell.active[cell.beta < 0][:6]
     for i, j in sorted(((i, j) for i in range(len(up)) for j in range(len(down))), key=sum):
         yield _flipped(cell.z, up[i], down[j])
-    excess = search.problem.count(cell.z) - search.problem.n_positive
-    for j in up if excess > 0 else down if excess < 0 else cell.active[:0]:
-        yield _flipped(cell.z, j)
+    totals = search.problem.totals
+    price = totals.price(totals.counts(cell.z))
+    for j in (*up, *down):
+        flipped = _flipped(cell.z, j)
+        if totals.price(totals.counts(flipped)) < price:
+            yield flipped
 
 
 def _flipped(z: Sides, *points: int) -> Sides:

@@ -83,6 +83,7 @@ class Cells:
         self.held = np.zeros(0, dtype=np.int64)
         self.is_held = np.zeros(self.problem.m, dtype=bool)
         self.free = self.problem.side == 0
+        self.cell = self.problem.totals.cells
         self.group, self.members = _groups(self.problem.U)
         self.z: Sides = np.zeros(self.problem.m, dtype=np.int8)
         self.settled: set[bytes] = set()
@@ -123,8 +124,8 @@ class Cells:
         load_state(self.base, alpha * self.problem.y, members, values, b)
 
     def miscount_cost(self, z: Sides) -> float:
-        """C₂·|count - τ|."""
-        return self.problem.count_penalty * abs(self.problem.count(z) - self.problem.n_positive)
+        """What is paid for the totals."""
+        return self.problem.totals.price(self.problem.totals.counts(z))
 
     @property
     def value(self) -> float:
@@ -283,6 +284,8 @@ class Cells:
         distance = np.abs(self._scores(self.middle))
         partners = np.flatnonzero(self.free & (z == z[group[0]]))
         partners = partners[~np.isin(partners, group)]
+        alike = partners[self.cell[partners] == self.cell[group[0]]]  # counted in the same totals
+        partners = alike if len(alike) else partners
         number = max(PARTNERS, len(group))
         partners = partners[np.argsort(distance[partners], kind="stable")[:number]]
         candidates = [[int(p)] for p in partners[:PARTNERS]]

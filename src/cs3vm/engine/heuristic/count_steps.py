@@ -8,10 +8,11 @@ quadratic programme; a line search on the true objective keeps what is real of i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, RowArray
 from .incumbent import Plane, Search
 
 #: Shares of the unlabelled rows whose scores make up the local slope of the count, then numbers of rows.
@@ -23,6 +24,8 @@ STEPS = (1.0, 0.6, 0.35, 0.2, 0.1, 0.04)
 FEW_STEPS, MANY_ROWS = (1.0, 0.5, 0.2), 100_000
 #: A relative gain below this moves on to fewer points.
 SMALL_GAIN = 1e-5
+#: Of several totals, each is judged by so many points at least.
+LEAST = 4
 
 
 def schedule(m: int) -> list[int]:
@@ -58,30 +61,61 @@ def step(search: Search, plane: Plane, k: int) -> Plane | None:
 
 
 def linearised_optimum(search: Search, plane: Plane, k: int, shift: float = 0.0) -> FloatArray | None:
-    """The optimum with the count replaced by its local slope; ``shift`` is added to the wanted total."""
-    problem, ranking = search.problem, search.ranking
-    distance = np.abs(plane.unlabelled + plane.b)
-    rows = np.arange(problem.m)
-    if ranking.any_fixed:
-        rows, distance = ranking.free, distance[ranking.free]
+    """The optimum with each count replaced by its local slope; ``shift`` is added to the wanted totals."""
+    totals, ranking = search.problem.totals, search.ranking
+    counts = totals.counts(plane.unlabelled + plane.b > 0.0) if ranking.several else np.array([plane.total])
+    soft: list[SoftRow] = []
+    for g in range(len(totals)):
+        rows = totals.rows[g]
+        if ranking.any_fixed:
+            rows = rows[search.problem.side[rows] == 0]
+        number = k if len(totals) == 1 else max(min(k, LEAST), round(k * len(rows) / search.problem.m))
+        slope = _slope(search, plane, rows, number)
+        if slope is None:
+            continue
+        here = float(slope.centre[:-1] @ plane.w) + plane.b
+        price = float(totals.penalty[g]) * slope.rows_per_unit
+        for sign, end in ((1.0, totals.low[g]), (-1.0, totals.high[g])):
+            if np.isfinite(end):
+                aim = here + (float(end) + shift - float(counts[g])) / slope.rows_per_unit
+                soft.append(SoftRow(sign * slope.centre, sign * aim, price))
+    if not soft:
+        return None
+    aims = np.array([row.aim for row in soft])
+    prices = np.array([row.price for row in soft])
+    return search.solve_soft(np.vstack([row.row for row in soft]), aims, prices, near=plane)
+
+
+class SoftRow(NamedTuple):
+    """A row of a quadratic programme that may be violated, at a price."""
+
+    row: FloatArray
+    aim: float
+    price: float
+
+
+class Slope(NamedTuple):
+    """The mean of the points near a plane, and how much weight crosses it per unit of the intercept."""
+
+    centre: FloatArray
+    rows_per_unit: float
+
+
+def _slope(search: Search, plane: Plane, rows: RowArray, k: int) -> Slope | None:
+    """The local slope of a count of these rows, from the k nearest; None where there is none to follow."""
+    problem = search.problem
     if k < len(rows):
+        distance = np.abs(plane.unlabelled[rows] + plane.b)
         rows = rows[np.argpartition(distance, k - 1)[:k]]
     if len(rows) == 0:
         return None
     weights, scores = problem.weights[rows], plane.unlabelled[rows]
     largest = float(np.abs(scores).max())
     width = max(float(scores.max() - scores.min()), 1e-9 * largest)
-    if width <= 0.0:  # w = 0, or all scores are zero: there is no slope to follow
+    if width <= 0.0:  # w = 0, or all scores are zero
         return None
     mass = float(weights.sum())
-    centre = np.append(weights @ problem.U[rows] / mass, 1.0)
-    slope = mass / width
-    wanted = problem.n_positive + shift - plane.total
-    aim = float(centre[:-1] @ plane.w) + plane.b + wanted / slope
-    price = problem.count_penalty * slope
-    return search.solve_soft(
-        np.vstack([centre, -centre]), np.array([aim, -aim]), np.array([price, price]), near=plane
-    )
+    return Slope(np.append(weights @ problem.U[rows] / mass, 1.0), mass / width)
 
 
 def line_search(search: Search, plane: Plane, w: FloatArray) -> Plane | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from ..._typing import FloatArray
 from ...convex.svm import root_bound, solve_convex, with_miscount
 from ...model.budget import Budget
-from ...model.intercept import EMPTY_TOLERANCE, Intercept
+from ...model.intercept import EMPTY_TOLERANCE, Intercept, prices_along
 from ...model.problem import Problem
 from ...model.result import Result
 from ...model.status import Callback, Status, TracePoint
@@ -133,12 +134,16 @@ class Search:
             best = problem.best_intercept(plane.w)
             if best is not None:
                 return best.z.copy()
+        if ranking.several:
+            best = replace(problem, side_margin=0.0).best_intercept(plane.w)
+            if best is not None:
+                return best.z.copy()
         z = (problem.side > 0).astype(np.int8)
         free = ranking.free if ranking.any_fixed else np.arange(problem.m)
         if not ranking.unit:
             free = free[np.argsort(-plane.unlabelled[free], kind="stable")]
-            totals = np.append(0.0, np.cumsum(problem.weights[free]))
-            z[free[: int(np.argmin(np.abs(totals - ranking.target)))]] = 1
+            short, over = prices_along(problem.totals, problem.side, free)
+            z[free[: int(np.argmin(short + over))]] = 1
             return z
         number = round(plane.total - ranking.base if fits else ranking.target)
         if number >= len(free):

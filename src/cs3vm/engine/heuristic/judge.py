@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, IntArray, RowArray
 from ...model.intercept import EMPTY_TOLERANCE
 from ...model.problem import Problem
 from ..jit import strict_kernel
@@ -49,9 +49,14 @@ class Ranking:
         self.fixed_up, self.fixed_down = np.flatnonzero(problem.side > 0), np.flatnonzero(problem.side < 0)
         self.any_fixed = len(self.fixed_up) + len(self.fixed_down) > 0
         self.free = np.flatnonzero(problem.side == 0) if self.any_fixed else np.arange(0)
-        self.base = float(problem.weights[self.fixed_up].sum())
-        self.target = problem.n_positive - self.base
         self.weights = problem.weights[self.free] if self.any_fixed else problem.weights
+        self.base = float(problem.weights[self.fixed_up].sum())
+        self.several = not problem.one_total
+        if self.several:
+            self.unit = False  # sides are not told by a number of rows
+            self.fixed_counts = problem.totals.counts(problem.side > 0)
+        else:
+            self.target = float(problem.totals.low[0]) - self.base
 
     def judge(self, labelled: FloatArray, unlabelled: FloatArray) -> Judgement:
         """Judge the scores ``X·w`` and ``U·w``; infinite cost if no intercept fits."""
@@ -81,19 +86,27 @@ class Ranking:
         else:
             order = np.argsort(-scores, kind="stable")
             ordered, weights = -scores[order], self.weights[order]
-        cost, b, count = _cheapest(
-            ordered,
-            weights,
-            float(first),
-            self.target,
-            low,
-            high,
-            breaks,
-            problem.count_penalty,
-            margin,
-            slack,
+        prices = np.empty(len(ordered) + 1)
+        if self.several:
+            self._prices(self.free[order] if self.any_fixed else order, prices)
+        else:
+            _prices_of_one(weights, float(first), self.target, problem.count_penalty, prices)
+        cost, b, number = _cheapest(ordered, prices, low, high, breaks, margin, slack)
+        return Judgement(cost, b, self.base + first + float(weights[:number].sum()))
+
+    def _prices(self, order: RowArray, prices: FloatArray) -> None:
+        totals = self.problem.totals
+        _prices_of_several(
+            order,
+            totals.weights,
+            totals.of_row.start,
+            totals.of_row.total,
+            totals.low,
+            totals.high,
+            totals.penalty,
+            self.fixed_counts.copy(),
+            prices,
         )
-        return Judgement(cost, b, self.base + count)
 
     def _ascending(self, breaks: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self.equal_C:
@@ -149,19 +162,55 @@ def _minimiser(breaks: Breaks) -> float:
 
 
 @strict_kernel
+def _prices_of_one(
+    weights: FloatArray, first: float, target: float, penalty: float, prices: FloatArray
+) -> None:
+    """What the total costs when the first 0, 1, … rows of a ranking are positive."""
+    count = first
+    for c in range(prices.shape[0]):
+        if c > 0:
+            count += weights[c - 1]
+        prices[c] = penalty * abs(count - target)
+
+
+@strict_kernel
+def _prices_of_several(
+    order: RowArray,
+    weights: FloatArray,
+    start: IntArray,
+    total: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    penalty: FloatArray,
+    counts: FloatArray,
+    prices: FloatArray,
+) -> None:
+    """The same for several totals, whose counts begin as given."""
+    price = 0.0
+    for g in range(len(low)):
+        price += penalty[g] * max(0.0, low[g] - counts[g], counts[g] - high[g])
+    prices[0] = price
+    for c in range(len(order)):
+        j = order[c]
+        for t in range(start[j], start[j + 1]):
+            g = total[t]
+            before = max(0.0, low[g] - counts[g], counts[g] - high[g])
+            counts[g] += weights[j]
+            price += penalty[g] * (max(0.0, low[g] - counts[g], counts[g] - high[g]) - before)
+        prices[c + 1] = price
+
+
+@strict_kernel
 def _cheapest(
     ordered: FloatArray,
-    weights: FloatArray,
-    first: float,
-    target: float,
+    prices: FloatArray,
     low: float,
     high: float,
     breaks: Breaks,
-    penalty: float,
     margin: float,
     slack: float,
-) -> tuple[float, float, float]:
-    """The cheapest count for scores in descending order, given as their negatives in ascending order."""
+) -> tuple[float, float, int]:
+    """The cheapest number of positives for scores in descending order, given as their negatives."""
     p, pc, q, qc = breaks
     favourite = _minimiser(breaks)
     m = len(ordered)
@@ -171,11 +220,8 @@ def _cheapest(
         p_moment += pc[i] * p[i]
     q_mass, q_moment = 0.0, 0.0
     i, j = 0, 0
-    best, best_b, best_count = np.inf, 0.0, 0.0
-    count = first
+    best, best_b, number = np.inf, 0.0, 0
     for c in range(m + 1):
-        if c > 0:
-            count += weights[c - 1]
         lo = max(low, margin + ordered[c - 1]) if c > 0 else low
         hi = min(high, ordered[c] - margin) if c < m else high
         if lo > hi + slack:
@@ -189,7 +235,7 @@ def _cheapest(
             q_mass += qc[j]
             q_moment += qc[j] * q[j]
             j += 1
-        cost = p_moment - b * p_mass + b * q_mass - q_moment + penalty * abs(count - target)
+        cost = p_moment - b * p_mass + b * q_mass - q_moment + prices[c]
         if cost < best:
-            best, best_b, best_count = cost, b, count
-    return best, best_b, best_count
+            best, best_b, number = cost, b, c
+    return best, best_b, number

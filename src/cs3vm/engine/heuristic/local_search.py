@@ -165,8 +165,8 @@ class LocalSearch:
         trivial = problem.trivial
         for side in (0, 1):
             z = np.where(problem.side == 0, side, problem.side > 0).astype(np.int8)
-            miscount = abs(problem.count(z) - problem.n_positive)
-            if trivial is not None and problem.count_penalty * miscount < trivial.cost:
+            price = problem.totals.price(problem.totals.counts(z))
+            if trivial is not None and price < trivial.cost:
                 cell = solve_cell(self.search, z, svm.unlabelled + svm.b)
                 if cell is not None:
                     yield cell.plane
@@ -242,7 +242,7 @@ def _balanced_prices(problem: Problem) -> Iterator[FloatArray]:
     if positive.all() or not positive.any():
         return
     mass = float(problem.C.sum())
-    share = min(max(problem.n_positive / problem.total_weight, 0.02), 0.98)
+    share = min(max(problem.totals.share, 0.02), 0.98)
     for target in (0.5, share):
         price = problem.C.copy()
         price[positive] *= target * mass / problem.C[positive].sum()

@@ -64,12 +64,23 @@ class _SmoothProblem:
         ramp = np.clip(slack / corner + 0.5, 0.0, 1.0)  # derivative of the rounded hinge
         hinge = np.where(ramp < 1.0, 0.5 * corner * ramp * ramp, slack)
         share = expit((problem.U @ w + b) / self.width)
-        excess = float(problem.weights @ share) - problem.n_positive
-        size = float(np.sqrt(excess * excess + 1.0))
-        pull = (problem.count_penalty * excess / size / self.width) * (
-            problem.weights * share * (1.0 - share)
-        )
+        price, slope = self._price(share)
+        pull = slope * share * (1.0 - share) / self.width
         push = problem.C * problem.y * ramp
-        value = 0.5 * float(w @ w) + float(problem.C @ hinge) + problem.count_penalty * size
+        value = 0.5 * float(w @ w) + float(problem.C @ hinge) + price
         gradient = w + pull @ problem.U - push @ problem.X
         return value, np.append(gradient * self.scale, float(pull.sum() - push.sum()))
+
+    def _price(self, share: FloatArray) -> tuple[float, FloatArray]:
+        """The smooth price of the totals when rows count by these shares, and its slope by each share."""
+        totals = self.search.problem.totals
+        price, slope = 0.0, np.zeros(len(share))
+        for g, rows in enumerate(totals.rows):
+            every = totals.of_all[g]
+            weights = totals.weights if every else totals.weights[rows]
+            count = float(weights @ (share if every else share[rows]))
+            excess = max(0.0, count - float(totals.high[g])) - max(0.0, float(totals.low[g]) - count)
+            size = float(np.sqrt(excess * excess + 1.0))
+            price += float(totals.penalty[g]) * size
+            slope[slice(None) if every else rows] += float(totals.penalty[g]) * excess / size * weights
+        return price, slope

@@ -26,14 +26,11 @@ def subsample(problem: Problem, rows: int, rng: np.random.Generator) -> Problem:
     unlabelled = np.sort(rng.choice(problem.m, m, replace=False)) if m < problem.m else np.arange(m)
     weights = problem.weights[unlabelled]
     share = float(weights.sum()) / problem.total_weight
-    n_positive = min(problem.n_positive * share, float(weights.sum()))
-    if np.all(weights == 1.0):
-        n_positive = round(n_positive)
     return Problem(
         problem.X[labelled],
         problem.y[labelled],
         problem.U[unlabelled],
-        n_positive,
+        problem.totals.sampled(unlabelled),
         weights=weights,
         side=problem.side[unlabelled],
         C=problem.C[labelled] * float(problem.C.sum() / problem.C[labelled].sum()),

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, RowArray
+from ...model.intercept import prices_along
 from .incumbent import IMPROVEMENT, Plane, Search
 
 #: How often rows that still block are turned apart.
@@ -61,10 +62,15 @@ def blocking(search: Search, plane: Plane) -> Group | None:
     gaps = scores[:-1] - scores[1:] >= 2.0 * problem.side_margin * (1.0 - 1e-9)
     cuts = np.concatenate([[0], np.flatnonzero(gaps & (scores[:-1] > scores[1:])) + 1, [len(rows)]])
     above = totals[cuts]
-    at = int(np.searchsorted(above, ranking.target, side="right")) - 1
-    if at < 0 or at >= len(cuts) - 1 or above[at] == ranking.target:
+    if ranking.several:
+        short, over = prices_along(problem.totals, problem.side, rows)
+        target = float(totals[int(np.argmin(short + over))])
+    else:
+        target = ranking.target
+    at = int(np.searchsorted(above, target, side="right")) - 1
+    if at < 0 or at >= len(cuts) - 1 or above[at] == target:
         return None
-    return Group(rows[cuts[at] : cuts[at + 1]], ranking.target - float(above[at]))
+    return Group(rows[cuts[at] : cuts[at + 1]], target - float(above[at]))
 
 
 def _turned(search: Search, plane: Plane, group: Group, directions: Sequence[FloatArray]) -> Iterator[Plane]:
@@ -110,10 +116,11 @@ def _promising(
     slope = along + 0.5 * (V[:-1] + V[1:]) * float(pull.sum())  # the intercept moves against the cut
     reach = 0.5 / np.maximum(V.std(axis=0), 1e-300)  # about where labelled rows meet their margins
     found: list[tuple[float, int, int, float]] = []
+    price = float(problem.totals.penalty.max(initial=0.0))
     for sign in (1.0, -1.0):
         miscount = np.abs((above if sign > 0 else total - above) - group.need)
         rise = np.where(sign * slope > 0.0, least, reach) * sign * slope
-        cost = problem.count_penalty * miscount + rise + 0.5 * least * least * squares
+        cost = price * miscount + rise + 0.5 * least * least * squares
         cost[~wide] = np.inf
         best = np.argmin(cost, axis=0) if len(cost) else np.zeros(0, dtype=np.intp)
         for k, c in enumerate(best):
