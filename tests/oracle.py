@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from cs3vm import Problem
+from cs3vm.model.totals import Total, Totals
 
 
 def svm_with_sides(problem: Problem, side: np.ndarray) -> float:
@@ -67,11 +68,20 @@ def linear_svm_with_sides(problem: Problem, side: np.ndarray) -> float:
     return float(found.fun)
 
 
+def prices(problem: Problem, labelings: np.ndarray) -> np.ndarray:
+    """What the missed totals of each labeling cost."""
+    totals, cost = problem.totals, np.zeros(len(labelings))
+    for rows, low, high, price in zip(totals.rows, totals.low, totals.high, totals.penalty, strict=True):
+        count = labelings[:, rows] @ problem.weights[rows]
+        cost += price * np.where(count < low, low - count, np.where(count > high, count - high, 0.0))
+    return cost
+
+
 def brute_force(problem: Problem) -> float:
     """The optimum of the problem. Labelings are visited by increasing miscount and cut by what is known."""
     choices = [(0, 1) if s == 0 else ((1,) if s > 0 else (0,)) for s in problem.side]
     labelings = np.array(list(product(*choices)), dtype=np.int8).reshape(-1, problem.m)
-    penalty = problem.count_penalty * np.abs(labelings @ problem.weights - problem.n_positive)
+    penalty = prices(problem, labelings)
     svm = svm_with_sides(problem, np.zeros(problem.m))
     best = np.inf
     for i in np.argsort(penalty, kind="stable"):
@@ -124,3 +134,42 @@ def random_problem(rng: np.random.Generator, m: int | None = None, **options: An
     total = int(weights.sum())
     n_positive = 0 if extreme < 0.08 else total if extreme < 0.16 else int(rng.integers(0, total + 1))
     return Problem(points[:n], y, points[n:], n_positive, weights=weights, **options)
+
+
+def random_totals(rng: np.random.Generator, weights: np.ndarray, number: int | None = None) -> Totals:
+    """Up to three totals that may overlap: exact, intervals, half-open, some with a price of their own."""
+    m = len(weights)
+    number = int(rng.integers(1, 4)) if number is None else number
+    whole = bool(np.all(weights == np.round(weights)))
+    made = []
+    for g in range(number):
+        rows = np.arange(m) if rng.random() < 0.3 else np.flatnonzero(rng.random(m) < rng.uniform(0.2, 0.9))
+        weight = float(weights[rows].sum())
+        ends = np.sort(rng.uniform(0.0, weight, 2))
+        low, high = np.floor(ends) if whole or rng.random() < 0.5 else ends
+        kind = rng.random()
+        if kind < 0.5:
+            high = low
+        elif kind < 0.65:
+            high = np.inf
+        elif kind < 0.75:
+            low, high = 0.0, low
+        price = None if rng.random() < 0.5 else float(10.0 ** rng.uniform(-1, 1))
+        made.append(Total(rows, float(low), float(high), price, f"group {g}" if rng.random() < 0.5 else ""))
+    return Totals(made)
+
+
+def random_several(rng: np.random.Generator, m: int | None = None, **options: Any) -> Problem:
+    """A tiny instance with several totals, sometimes with fixed sides, a margin and fractional weights."""
+    plain = random_problem(rng, m=int(rng.integers(2, 8)) if m is None else m)
+    weights = plain.weights * 0.25 if rng.random() < 0.2 else plain.weights
+    side = rng.choice([-1, 0, 0, 0, 1], plain.m) if rng.random() < 0.25 else np.zeros(plain.m)
+    options = {
+        "weights": weights,
+        "side": side.astype(np.int8),
+        "side_margin": 0.0 if rng.random() < 0.6 else float(rng.choice([0.1, 0.5, 1.0])),
+        "C": float(10.0 ** rng.uniform(-1, 1)),
+        "count_penalty": float(10.0 ** rng.uniform(-1, 1)),
+        **options,
+    }
+    return Problem(plain.X, plain.y, plain.U, random_totals(rng, options["weights"]), **options)

@@ -56,6 +56,7 @@ def solve(
     """
     function = get_method(method)
     backend = find_solver(solver, problem.norm)
+    backend.check(problem)
     _check_number("time_limit", time_limit)
     _check_number("gap", gap)
     native = backend.options() - {"work_limit"}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray, SignArray
-from ..model.intercept import EMPTY_TOLERANCE
+from ..model.intercept import EMPTY_TOLERANCE, prices_along
 from ..model.problem import Problem
 
 #: A little more than the margin needs, so that rounding does not break it.
 _SPARE = 1.0 + 1e-6
+#: Prices that differ by no more than this share of what all rows could cost are the same.
+_SAME_PRICE = 1e-12
 
 
 def steepness(problem: Problem, gap: float) -> float:
@@ -36,12 +38,12 @@ def with_margin(problem: Problem, w: FloatArray, b: float, z: SignArray) -> tupl
 
 
 def best_gap(problem: Problem, w: FloatArray) -> float:
-    """The gap between two scores at which the count comes nearest to the total; of two as near, the wider."""
+    """The gap between two scores at which missed totals cost least; of two that cost the same, the wider."""
     scores = problem.scores(w)
     order = np.argsort(-scores, kind="stable")
     scores = scores[order]
     gaps = np.append(np.inf, np.append(scores[:-1] - scores[1:], np.inf))
-    counts = np.append(0.0, np.cumsum(problem.weights[order]))
     possible = np.flatnonzero(gaps > smallest_gap(scores))
-    miss = np.abs(counts[possible] - problem.n_positive)
-    return float(gaps[possible[miss == miss.min()]].max())
+    prices = np.add(*prices_along(problem.totals, np.zeros(problem.m, dtype=np.int8), order))[possible]
+    least = prices <= prices.min() + _SAME_PRICE * float(problem.totals.penalty @ problem.totals.weight)
+    return float(gaps[possible[least]].max())

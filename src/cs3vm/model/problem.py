@@ -14,7 +14,7 @@ from ..exceptions import InvalidProblemError
 from . import norms
 from .intercept import HingeSum, Intercept, best_intercept
 from .norms import NORMS, Norm
-from .totals import KnownTotals, Totals, bind
+from .totals import KnownTotals, Totals, as_totals, bind
 from .validation import read_matrix, read_positive_vector, read_scalar, read_signs
 
 #: A point is on the plane when ``|w·u + b|`` is at most this times ``1 + max|w·u + b|``.
@@ -113,8 +113,7 @@ class Problem:
         usual = len(totals) == 1 and totals.of_all[0] and totals.penalty[0] == self.count_penalty
         if usual and totals.low[0] == totals.high[0]:
             return float(totals.low[0])
-        given = self.n_positive
-        return given if isinstance(given, Totals) else totals.over(totals.rows)
+        return as_totals(self.n_positive)
 
     # -- sizes -----------------------------------------------------------------------------------
     @property
@@ -178,9 +177,8 @@ class Problem:
 
     def eta(self, z: NDArray[np.int8]) -> tuple[float, float]:
         """(η₁, η₂): shortfall and excess of the counts, of all totals together."""
-        counts = self.totals.counts(z)
-        short = np.maximum(0.0, self.totals.low - counts)
-        return float(short.sum()), float(np.maximum(0.0, counts - self.totals.high).sum())
+        short, over = self.totals.eta(self.totals.counts(z))
+        return float(short.sum()), float(over.sum())
 
     def violation(self, w: FloatArray, b: float, z: NDArray[np.int8]) -> float:
         """How far the worst unlabelled row lies on the wrong side of the plane (infinite for a fixed one)."""
@@ -215,13 +213,16 @@ class Problem:
                 f"{what} works with norm='l2' only, but the problem has norm={self.norm!r}: {instead}"
             )
 
-    def best_intercept(self, w: FloatArray) -> Intercept | None:
-        """The best ``b`` and ``z`` for this ``w``; None if the fixed sides allow no ``b``."""
+    def best_intercept(self, w: FloatArray, totals: KnownTotals | None = None) -> Intercept | None:
+        """The best ``b`` and ``z`` for this ``w``; None if the fixed sides allow no ``b``.
+
+        Other ``totals`` of the same rows may stand in for the problem's own.
+        """
         return best_intercept(
             HingeSum(self.X @ w, self.y, self.C),
             self.scores(w),
             self.side,
-            self.totals,
+            self.totals if totals is None else totals,
             self.side_margin,
         )
 

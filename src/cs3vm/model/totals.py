@@ -173,7 +173,11 @@ class KnownTotals:
 
     def misses(self, counts: FloatArray) -> FloatArray:
         """By how much each count lies outside its interval."""
-        return np.maximum(0.0, np.maximum(self.low - counts, counts - self.high))
+        return np.maximum(*self.eta(counts))
+
+    def eta(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(η₁, η₂) of each total: its shortfall and its excess."""
+        return np.maximum(0.0, self.low - counts), np.maximum(0.0, counts - self.high)
 
     def price(self, counts: FloatArray) -> float:
         """What is paid for the misses of these counts."""
@@ -184,6 +188,14 @@ class KnownTotals:
         side = np.asarray(side)
         fixed, most = self.counts(side > 0), self.weight - self.counts(side < 0)
         return np.maximum(0.0, np.maximum(fixed - self.high, self.low - most))
+
+    @cached_property
+    def prices_of_rows(self) -> FloatArray:
+        """What a unit of weight on the wrong side may cost in all totals of a row together."""
+        prices = np.zeros(len(self.weights))
+        for rows, penalty in zip(self.rows, self.penalty, strict=True):
+            prices[rows] += penalty
+        return prices
 
     @cached_property
     def rounding(self) -> FloatArray:
@@ -240,11 +252,13 @@ class OfRow(NamedTuple):
 
 def bind(given: Any, weights: FloatArray, count_penalty: float) -> KnownTotals:
     """Read what was given as ``n_positive``; all that is wrong with it is in one message."""
-    totals = _as_totals(given)
+    totals = as_totals(given)
     problems: list[str] = []
     rows = [_rows(total, i, len(weights), problems) for i, total in enumerate(totals)]
+    unweighted = bool(np.all(weights == 1.0))
     for i, (total, own) in enumerate(zip(totals, rows, strict=True)):
-        _check(total, i, weights[own], len(totals) == 1 and len(own) == len(weights), problems)
+        alone = len(totals) == 1 and len(own) == len(weights)
+        _check(total, i, weights[own], alone, unweighted, problems)
     if problems:
         raise InvalidProblemError("; ".join(problems))
     penalties = [count_penalty if total.penalty is None else total.penalty for total in totals]
@@ -259,7 +273,8 @@ def bind(given: Any, weights: FloatArray, count_penalty: float) -> KnownTotals:
     )
 
 
-def _as_totals(given: Any) -> Totals:
+def as_totals(given: Any) -> Totals:
+    """A number, a pair or a total as a list of totals; prices that are not given stay open."""
     if isinstance(given, Totals):
         return given
     if isinstance(given, Total):
@@ -292,7 +307,9 @@ def _rows(total: Total, number: int, m: int, problems: list[str]) -> RowArray:
     return np.sort(rows.astype(np.intp).ravel())
 
 
-def _check(total: Total, number: int, weights: FloatArray, alone: bool, problems: list[str]) -> None:
+def _check(
+    total: Total, number: int, weights: FloatArray, alone: bool, unweighted: bool, problems: list[str]
+) -> None:
     """Note what is wrong with a total of rows with these weights; ``alone`` it is the n_positive."""
     name = "n_positive" if alone and not total.name else _name(total, number)
     low, high = total.interval
@@ -314,6 +331,6 @@ def _check(total: Total, number: int, weights: FloatArray, alone: bool, problems
             f"{name} is {low:g}, but the {len(weights)} {of} only {weight:g}: "
             "it counts the positives among the unlabelled rows, not in the whole population"
         )
-    elif low == high and np.all(weights == 1.0) and low != round(low):
+    elif low == high and unweighted and low != round(low):
         share = f"for a share of the rows use positive_rate={low}" if low < 1 and alone else "round it"
         problems.append(f"{name} is {low:g}, but rows without weights can only add up to an integer: {share}")

@@ -29,6 +29,7 @@ class Solver:
     install: str  #: the command that provides it
     description: str
     norms: tuple[Norm, ...] = NORMS  #: of the problems that it can solve
+    several_totals: bool = False  #: it takes intervals and several totals, not only one number for all rows
     big_m: bool = False  #: its model links sides to the plane by a big-M, which the option ``big_m`` sets
     wants_start: bool = False  #: a good start decides how fast it is: methods run the heuristic first
     counts_work: bool = False  #: it obeys a work limit
@@ -45,6 +46,15 @@ class Solver:
         """Whether its set-up leaves time for a search: at most half of the seconds that there are."""
         limit = min(self.setup_limit, 0.5 * seconds * self.setup_rate)
         return (problem.n + problem.m) * problem.d**2 <= limit
+
+    def check(self, problem: Problem) -> None:
+        """Refuse totals that it cannot take."""
+        if not problem.one_total and not self.several_totals:
+            others = [name for name in available_solvers(problem.norm) if SOLVERS[name].several_totals]
+            raise InvalidProblemError(
+                f"solver {self.name!r} takes one exact total of all unlabelled rows only, but the problem "
+                f"has an interval or several totals: use {' or '.join(map(repr, ['auto', *others]))}"
+            )
 
     def load(self) -> Solve:
         """Its function, after whatever must be done once (compiling), so that no clock counts that."""
@@ -69,6 +79,7 @@ SOLVERS = {
             "pip install cs3vm",
             "our own exact engine",
             ("l2",),
+            several_totals=True,
             wants_start=True,
             counts_work=True,
             quick=True,
@@ -77,14 +88,29 @@ SOLVERS = {
             setup_limit=1e10,
             setup_rate=1e9,
         ),
-        Solver("scip", "pyscipopt", "pip install cs3vm", "open MIQP reference", big_m=True),
-        Solver("gurobi", "gurobipy", 'pip install "cs3vm[gurobi]"', "the paper's solver", big_m=True),
+        Solver(
+            "scip",
+            "pyscipopt",
+            "pip install cs3vm",
+            "open MIQP reference",
+            several_totals=True,
+            big_m=True,
+        ),
+        Solver(
+            "gurobi",
+            "gurobipy",
+            'pip install "cs3vm[gurobi]"',
+            "the paper's solver",
+            several_totals=True,
+            big_m=True,
+        ),
         Solver(
             "highs",
             "highspy",
             'pip install "cs3vm[highs]"',
             "open MILP solver, for the 1- and the max-norm",
             ("l1", "max"),
+            several_totals=True,
             big_m=True,
         ),
     )

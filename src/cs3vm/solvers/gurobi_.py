@@ -20,6 +20,7 @@ from .mip import (
     NO_POINT,
     Outcome,
     Task,
+    counts_of,
     ending,
     run,
 )
@@ -87,16 +88,22 @@ class _GurobiModel:
         self.w = model.addMVar(problem.d, lb=-limit.w, ub=limit.w)
         self.b = model.addMVar(1, lb=-limit.b, ub=limit.b)
         self.xi = model.addMVar(n, lb=0.0)
-        self.eta = model.addMVar(2, lb=0.0)
+        n_totals = len(problem.totals)
+        self.eta = model.addMVar(2 * n_totals, lb=0.0)
         self.z = model.addMVar(m, vtype=GRB.BINARY, lb=(problem.side > 0) * 1.0, ub=(problem.side >= 0) * 1.0)
-        penalty = problem.count_penalty * self.eta.sum()
+        penalty = np.tile(problem.totals.penalty, 2) @ self.eta
         model.setObjective(self._price() + problem.C @ self.xi + penalty)
         labelled = problem.X @ self.w + np.ones((n, 1)) @ self.b
         model.addConstr(problem.y * labelled + self.xi >= 1.0)
         if m == 0:
             return
-        model.addConstr(problem.weights @ self.z + self.eta[0] >= problem.n_positive)
-        model.addConstr(problem.weights @ self.z - self.eta[1] <= problem.n_positive)
+        counts = counts_of(problem)
+        bounded = np.flatnonzero(counts.high < np.inf)
+        if n_totals:
+            model.addConstr(counts.matrix @ self.z + self.eta[:n_totals] >= counts.low)
+        if len(bounded):
+            over = self.eta[n_totals + bounded]
+            model.addConstr(counts.matrix[bounded] @ self.z - over <= counts.high[bounded])
         scores = problem.U @ self.w + np.ones((m, 1)) @ self.b
         if big_m == "indicator":
             for j in range(m):

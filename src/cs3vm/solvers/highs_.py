@@ -31,6 +31,7 @@ from .mip import (
     Outcome,
     Task,
     best_answer,
+    counts_of,
     ending,
     run,
     unsafe_scale,
@@ -138,7 +139,9 @@ class _HighsModel:
         limit, norm = variable_bounds(problem, task.big_m, task.value), epigraph(problem.norm, d)
         n_parts = norm.of_a.shape[1]
         inf = np.inf
-        nothing, free = np.zeros(n + n_parts + 2), np.full(n + n_parts + 2, inf)
+        counts, prices = counts_of(problem), problem.totals.penalty
+        n_free, none = n + n_parts + 2 * len(prices), np.full(len(prices), inf)
+        nothing, free = np.zeros(n_free), np.full(n_free, inf)
         box = np.append(np.full(d, limit.w), limit.b)
         sides = problem.side > 0, problem.side >= 0
         self.set_options({"output_flag": False, "mip_abs_gap": 0.0})
@@ -146,18 +149,19 @@ class _HighsModel:
             self.set_options({f"{kind}_feasibility_tolerance": FEASIBILITY_TOLERANCE})
         # Weights in the millions made HiGHS run without an end. To divide by a power of two is exact.
         self.unit = 2.0 ** np.floor(np.log2(problem.weights.max(initial=1.0)))
-        total, eta_cost = problem.n_positive / self.unit, np.full(2, problem.count_penalty * self.unit)
+        eta_cost = np.tile(prices * self.unit, 2)
         self.cost = np.concatenate([np.zeros(d + 1), problem.C, np.ones(n_parts), eta_cost, np.zeros(m)])
         self._pass(
             lower=np.concatenate([-box, nothing, sides[0]]),
             upper=np.concatenate([box, free, sides[1]]),
-            matrix=_matrix(problem, norm, limit.low + margin, limit.high + margin, self.unit),
-            # rows: labelled, norm, count, count, sides, sides
+            matrix=_matrix(problem, norm, limit.low + margin, limit.high + margin, counts.matrix / self.unit),
+            # rows: labelled, norm, counts, counts, sides, sides
             row_lower=np.concatenate(
                 [
                     np.ones(n),
                     np.full(2 * d, -inf),
-                    [total, -inf],
+                    counts.low / self.unit,
+                    -none,
                     np.full(m, -inf),
                     -limit.low,
                 ]
@@ -166,7 +170,8 @@ class _HighsModel:
                 [
                     np.full(n, inf),
                     np.zeros(2 * d),
-                    [inf, total],
+                    none,
+                    counts.high / self.unit,
                     np.full(m, -margin),
                     np.full(m, inf),
                 ]
@@ -237,7 +242,7 @@ class _HighsModel:
                 [start.intercept],
                 slack,
                 parts(problem.norm, start.coef),
-                np.array(problem.eta(start.z)) / self.unit,
+                np.concatenate(problem.totals.eta(problem.totals.counts(start.z))) / self.unit,
                 start.z,
             ]
         )
@@ -302,17 +307,18 @@ def _ending(status: HighsModelStatus) -> Status:
     return ending(status.name.removeprefix("k"))
 
 
-def _matrix(problem: Problem, norm: Epigraph, low: FloatArray, high: FloatArray, unit: float) -> Any:
-    """The rows of P3: labelled, norm, count (twice), sides (twice)."""
+def _matrix(problem: Problem, norm: Epigraph, low: FloatArray, high: FloatArray, counts: Any) -> Any:
+    """The rows of P3: labelled, norm, counts (twice), sides (twice)."""
     n, m, d, n_parts = problem.n, problem.m, problem.d, norm.of_a.shape[1]
     labelled = sparse.csr_array(problem.y[:, None] * np.column_stack([problem.X, np.ones(n)]))
     plane = sparse.csr_array(np.column_stack([problem.U, np.ones(m)]))
-    weights = np.tile(problem.weights / unit, (2, 1))
+    ones = np.ones(len(problem.totals))
+    eta = sparse.diags_array(np.append(ones, -ones)) if len(ones) else sparse.csr_array((0, 0))
     of_w = sparse.hstack([norm.of_w, sparse.csr_array((2 * d, 1))])
     blocks = [  # columns: (w, b), ξ, a, η, z
         [labelled, sparse.eye_array(n), sparse.csr_array((n, n_parts)), None, None],
         [of_w, None, norm.of_a, None, None],
-        [None, None, None, np.diag([1.0, -1.0]), sparse.csr_array(weights)],
+        [None, None, None, eta, sparse.vstack([counts, counts])],
         [plane, None, None, None, -sparse.diags_array(high)],
         [plane, None, None, None, -sparse.diags_array(low)],
     ]

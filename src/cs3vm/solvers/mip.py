@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from .._typing import FloatArray, SignArray
 from ..convex.gate import checked
@@ -40,6 +41,9 @@ SAFE_FEATURES, SAFE_PRICES = (1e-5, 1e6), (1e-5, np.inf)
 SAFE_SPREAD = 1e9
 #: Beyond this many rows a backend's sides are not polished: that would take longer than it is worth.
 POLISH_ROWS = 5000
+
+#: A total may exceed the weight of its rows by this, relative, and still be one that they can reach.
+BEYOND = 1e-9
 
 logger = logging.getLogger(__name__)
 
@@ -163,12 +167,34 @@ def run(
     )
 
 
+class Counts(NamedTuple):
+    """The totals as rows of a model: ``matrix @ z + η₁ ≥ low`` and ``matrix @ z - η₂ ≤ high``.
+
+    ``high`` is infinite where no count exceeds it: there is no such row then.
+    """
+
+    matrix: Any  # sparse, G × m
+    low: FloatArray
+    high: FloatArray
+
+
+def counts_of(problem: Problem) -> Counts:
+    """One row per total, with the weights of the rows that it counts."""
+    totals = problem.totals
+    ends = np.append(0, np.cumsum([len(rows) for rows in totals.rows]))
+    columns = np.concatenate([*totals.rows, np.zeros(0, dtype=np.intp)])
+    shape = len(totals), problem.m
+    matrix = sparse.csr_array((problem.weights[columns], columns, ends), shape=shape)
+    beyond = totals.high > totals.weight * (1.0 + BEYOND)
+    return Counts(matrix, totals.low, np.where(beyond, np.inf, totals.high))
+
+
 def known_value(problem: Problem, first: Result | None, start: Result | None, cutoff: float | None) -> float:
     """The smallest objective value known to be reachable, or of interest."""
     values = [result.objective for result in (first, start) if result is not None and result.found]
     if cutoff is not None:
         values.append(cutoff)
-    worst = 2.0 * float(problem.C.sum()) + problem.count_penalty * problem.total_weight
+    worst = 2.0 * float(problem.C.sum()) + float(problem.totals.penalty @ problem.totals.weight)
     return float(min(values, default=1e6 * (1.0 + worst)))  # with no point known: far above any sensible one
 
 
@@ -177,7 +203,7 @@ def unsafe_scale(problem: Problem) -> str | None:
     if problem.norm == "l2":
         return None
     sizes = np.maximum(np.abs(problem.X).max(axis=0), np.abs(problem.U).max(axis=0, initial=0.0))
-    prices = np.append(problem.C, problem.count_penalty)
+    prices = np.append(problem.C, problem.totals.penalty)
     for name, values, (low, high) in (
         ("features", sizes[sizes > 0], SAFE_FEATURES),
         ("prices (C, count_penalty)", prices, SAFE_PRICES),
@@ -193,12 +219,15 @@ def supports(problem: Problem, value: float) -> bool:
 
     A row that is violated by t costs t times its multiplier, which is the price of a labelled row, or of the
     count; a reduced cost that is off by t costs t times the range of its variable among better points; a side
-    that is off by t counts as t times the weight of its row. So prices or weights over many orders of
-    magnitude leave nothing of a bound.
+    that is off by t counts as t times the weight of its row, in each of its totals. So prices or weights over
+    many orders of magnitude leave nothing of a bound.
     """
+    totals = problem.totals
     ranges = problem.reach(value), problem.intercept_bound(value), float((value / problem.C).max())
-    miscounts = problem.count_penalty * max(1.0, float(problem.weights.max(initial=0.0)))
-    largest = max(float(problem.C.max()), miscounts, value / problem.count_penalty, *ranges)
+    of_rows = (problem.weights * totals.prices_of_rows).max(initial=0.0)
+    miscounts = max(float(totals.penalty.max(initial=0.0)), float(of_rows))
+    etas = value / float(totals.penalty.min(initial=np.inf))
+    largest = max(float(problem.C.max()), miscounts, etas, *ranges)
     return FEASIBILITY_TOLERANCE * largest <= SUPPORTED * value
 
 

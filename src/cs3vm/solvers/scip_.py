@@ -23,6 +23,7 @@ from .mip import (
     NO_POINT,
     Outcome,
     Task,
+    counts_of,
     ending,
     run,
 )
@@ -116,21 +117,31 @@ class _ScipModel:
         self.w = [model.addVar(f"w{k}", lb=-limit.w, ub=limit.w) for k in range(problem.d)]
         self.b = model.addVar("b", lb=-limit.b, ub=limit.b)
         self.xi = [model.addVar(f"xi{i}", lb=0.0) for i in range(problem.n)]
-        self.eta = [model.addVar(f"eta{i}", lb=0.0) for i in (1, 2)]
+        totals = problem.totals
+        self.eta = [model.addVar(f"eta{i + 1}", lb=0.0) for i in range(2 * len(totals))]
         self.z = [
             model.addVar(f"z{j}", vtype="B", lb=float(s > 0), ub=float(s >= 0))
             for j, s in enumerate(problem.side)
         ]
         self.a = self._add_norm()
         slack = quicksum(float(c) * x for c, x in zip(problem.C, self.xi, strict=True))
-        penalty = problem.count_penalty * (self.eta[0] + self.eta[1])
+        prices = np.tile(totals.penalty, 2)
+        penalty = quicksum(float(c) * eta for c, eta in zip(prices, self.eta, strict=True))
         model.setObjective(quicksum(self.a) + slack + penalty)  # (P3 objective)
         for i in range(problem.n):  # (labelled rows)
             model.addCons(float(problem.y[i]) * self._score(problem.X[i]) + self.xi[i] >= 1.0)
-        count = quicksum(float(e) * z for e, z in zip(problem.weights, self.z, strict=True))
-        model.addCons(count >= problem.n_positive - self.eta[0])  # (cardinality)
-        model.addCons(count <= problem.n_positive + self.eta[1])
+        self._add_counts()
         self.complete = self._add_sides(limit.low, limit.high, task.big_m == "indicator", task.deadline)
+
+    def _add_counts(self) -> None:
+        """(cardinality): η₁ of all totals, then η₂ of all."""
+        problem, counts = self.problem, counts_of(self.problem)
+        for g, rows in enumerate(problem.totals.rows):
+            count = quicksum(float(problem.weights[j]) * self.z[j] for j in rows)
+            self.model.addCons(count >= float(counts.low[g]) - self.eta[g])
+            if counts.high[g] < np.inf:
+                over = self.eta[len(problem.totals) + g]
+                self.model.addCons(count <= float(counts.high[g]) + over)
 
     def _add_norm(self) -> list[Any]:
         """Variables whose sum is at least what the model pays for w."""
@@ -209,13 +220,15 @@ class _ScipModel:
         problem, model = self.problem, self.model
         solution = model.createSol()
         slack = np.maximum(0.0, 1.0 - problem.y * (problem.X @ start.coef + start.intercept))
+        short, over = problem.totals.eta(problem.totals.counts(start.z))
         values = zip(
             [*self.w, self.b, *self.xi, *self.eta, *self.z, *self.a],
             [
                 *start.coef,
                 start.intercept,
                 *slack,
-                *problem.eta(start.z),
+                *short,
+                *over,
                 *start.z,
                 *parts(problem.norm, start.coef),
             ],
