@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cs3vm import CS3VMClassifier, Problem, Result, Status
 from cs3vm.learn.undecided import is_split, meet_totals, shuffle_within
+from cs3vm.model.totals import Total, Totals
 
 
 def counted(U, total, weights=None, sides=1):
@@ -63,6 +64,28 @@ def test_weights_come_as_near_as_the_draw_allows():
     positive, divided = meet_totals(result, 0)
     assert divided[:3].all()
     assert abs(result.problem.weights @ positive - 4.0) <= 1.5
+
+
+def test_one_group_for_each_total():
+    U = [-3, -1, -1, -1, -2, -2, -2, 5]
+    totals = Totals([Total([0, 1, 2, 3, 7], 2), Total([4, 5, 6], 1)])
+    positive, divided = meet_totals(counted(U, totals), 0)
+    assert positive[[1, 2, 3]].sum() == 1
+    assert positive[[4, 5, 6]].sum() == 1
+    assert divided.tolist() == [False] + [True] * 6 + [False]
+
+
+def test_an_interval_is_only_just_reached():
+    positive, divided = meet_totals(counted([-1] * 5 + [2], (3, 4)), 0)
+    assert positive.sum() == 3
+    assert divided[:5].all()
+
+
+def test_no_total_is_helped_at_the_cost_of_a_dearer_one():
+    totals = Totals([Total([0, 1, 2], 1), Total(None, 0, penalty=5.0)])
+    positive, divided = meet_totals(counted([-1, -1, -1], totals), 0)
+    assert not positive.any()
+    assert not divided.any()
 
 
 @settings(derandomize=True, deadline=None)

@@ -46,7 +46,7 @@ def contradiction(
     number, cells = member.shape
     slack = eye_array(number)
     counts = hstack([member, slack, -slack])  # too few are made up for, too many are taken away
-    high = np.minimum(high, member @ weight)
+    high = np.minimum(high, np.maximum(low, member @ weight))  # none is infinite
     found = linprog(
         np.append(np.zeros(cells), np.ones(2 * number)),
         A_ub=vstack([counts, -counts]),
