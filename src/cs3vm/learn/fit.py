@@ -23,7 +23,7 @@ from .accuracy import Accuracy
 from .baselines import solve_baselines
 from .certificate import Certificate, certificate, certificate_of_classes, proof_line
 from .group_columns import GroupColumns, no_thresholds_error
-from .group_totals import Bound
+from .bound_totals import Bound
 from .kernel_map import KernelMap
 from .known_counts import MetTotal, count_of_all, met_totals, totals_note
 from .labels import Labels

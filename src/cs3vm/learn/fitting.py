@@ -20,7 +20,7 @@ from .baselines import BASELINES
 from .class_totals import KnownTotals, whole_totals
 from .fit import Fit
 from .group_columns import GroupColumns
-from .group_totals import Bound, bind_margins
+from .bound_totals import Bound, bind_margins
 from .kernel import make_kernel
 from .kernel_map import KernelMap, fit_kernel_map
 from .labels import Labels, one_class_error
