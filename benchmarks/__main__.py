@@ -252,6 +252,18 @@ def reliable(
 
 
 @app.command()
+def bias(
+    repeats: Annotated[int, typer.Option(help="Samples of each kind.")] = 300,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Does the test of "biased by class only" keep its level, and what does it find? A simulation."""
+    from benchmarks import bias as bench
+
+    bench.run(out or RESULTS / "bias.csv", repeats, jobs)
+
+
+@app.command()
 def text(
     seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 3,
     time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 10.0,

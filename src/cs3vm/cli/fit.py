@@ -21,6 +21,7 @@ from .words import kernel_fields, predictor_fields, printed, summary_fields
 
 if TYPE_CHECKING:
     from ..learn.accuracy import Accuracy
+    from ..learn.bias import Bias
     from ..learn.classifier import CS3VMClassifier
     from ..learn.fit import Fit
     from .inputs import Data
@@ -130,18 +131,20 @@ def fit(
     tell(data.notes, quiet=quiet)
     answer = search(data, settings, quiet=quiet or as_json)
     accuracy = None if no_accuracy else hide_labels(answer, folds, repeats)
-    about = [] if accuracy is None else [note.for_command_line() for note in accuracy.notes]
+    bias = compare_rows(answer, data)
+    about = notes_on(accuracy, bias)
     tell([*answer.notes, *answer.warnings, *about], quiet=quiet)
     with all_or_none():
         write_answer(answer.fit, data, outputs, label, id_, settings)
         if outputs.report is not None:
             command = command_line(ctx)
-            write_report(answer.clf, data, outputs.report, label, command, answer.notes, settings, accuracy)
+            looks = (accuracy, bias)
+            write_report(answer.clf, data, outputs.report, label, command, answer.notes, settings, *looks)
     if as_json:
-        summary = _summary(answer, data, outputs, label, accuracy)
+        summary = _summary(answer, data, outputs, label, accuracy, bias)
         typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
     elif not quiet:
-        for line in printed(answer.fit, data, label, accuracy):
+        for line in printed(answer.fit, data, label, accuracy, bias):
             typer.echo(line)
         typer.echo("Written: " + ", ".join(str(path) for path in outputs.paths))
 
@@ -191,6 +194,19 @@ def hide_labels(answer: Answer, folds: int, repeats: int) -> Accuracy | None:
         return stopped
 
 
+def compare_rows(answer: Answer, data: Data) -> Bias | None:
+    """How the labelled rows differ from the others, if there are others."""
+    from ..learn.bias import look_at_bias
+
+    return look_at_bias(answer.fit, data.encoding.feature_names) if answer.fit.problem.m else None
+
+
+def notes_on(accuracy: Accuracy | None, bias: Bias | None) -> list[str]:
+    """What hidden labels and the labelled rows give reason to say."""
+    looks = (look for look in (accuracy, bias) if look is not None)
+    return [note.for_command_line() for look in looks for note in look.notes]
+
+
 def _fit_table(clf: CS3VMClassifier, data: Data) -> None:
     import pandas as pd
 
@@ -199,13 +215,17 @@ def _fit_table(clf: CS3VMClassifier, data: Data) -> None:
 
 
 def _summary(
-    answer: Answer, data: Data, outputs: Outputs, label: str, accuracy: Accuracy | None
+    answer: Answer,
+    data: Data,
+    outputs: Outputs,
+    label: str,
+    accuracy: Accuracy | None,
+    bias: Bias | None,
 ) -> dict[str, Any]:
     """The machine-readable summary."""
     from .. import __version__
 
     fit, names = answer.fit, data.encoding.feature_names
-    about = [] if accuracy is None else [note.for_command_line() for note in accuracy.notes]
     return {
         "cs3vm": __version__,
         "table": str(data.table.path),
@@ -214,12 +234,13 @@ def _summary(
         "method": fit.method,
         "verdict": fit.verdict.kind,
         "accuracy": None if accuracy is None else accuracy.as_dict(),
+        "bias": None if bias is None else bias.as_dict(),
         **summary_fields(fit, data),
         "kernel": kernel_fields(fit),
         "norm": fit.parameters.norm,
         "predictor": predictor_fields(fit),
         "features": names,
         "dropped": fit.dropped_names(names).tolist() if fit.kernel_map is None else [],
-        "notes": [*data.notes, *answer.notes, *answer.warnings, *about],
+        "notes": [*data.notes, *answer.notes, *answer.warnings, *notes_on(accuracy, bias)],
         "files": {name: str(path) for name, path in asdict(outputs).items() if path is not None},
     }

@@ -15,6 +15,7 @@ from .settings import Settings
 
 if TYPE_CHECKING:
     from ..learn.accuracy import Accuracy
+    from ..learn.bias import Bias
     from ..learn.classifier import CS3VMClassifier
     from ..learn.fit import Fit
     from ..tables.model_file import Model
@@ -97,6 +98,7 @@ def write_report(
     notes: Sequence[str],
     settings: Settings,
     accuracy: Accuracy | None,
+    bias: Bias | None,
 ) -> None:
     """Write the report, in the words of the command line."""
     from ..report import make_report
@@ -114,5 +116,6 @@ def write_report(
         settings=asdict(settings),
         for_command_line=True,
         accuracy=accuracy,
+        bias=bias,
     )
     write_atomically(path, lambda file: file.write(html))

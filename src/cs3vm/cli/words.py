@@ -11,6 +11,7 @@ from .._typing import LabelArray
 
 if TYPE_CHECKING:
     from ..learn.accuracy import Accuracy
+    from ..learn.bias import Bias
     from ..learn.fit import Fit
     from ..model.result import Result
     from .inputs import Data
@@ -22,7 +23,7 @@ def class_counts(labels: LabelArray, classes: tuple[str, ...]) -> dict[str, int]
 
 
 # -- for people --------------------------------------------------------------------------------------
-def printed(fit: Fit, data: Data, label: str, accuracy: Accuracy | None) -> Iterator[str]:
+def printed(fit: Fit, data: Data, label: str, accuracy: Accuracy | None, bias: Bias | None) -> Iterator[str]:
     """The lines that a fit prints."""
     from ..learn.notes import hurried_note, undecided_note
     from ..learn.summary import summarize
@@ -30,6 +31,8 @@ def printed(fit: Fit, data: Data, label: str, accuracy: Accuracy | None) -> Iter
     yield f"{headline(data, label)}\n"
     if accuracy is not None:
         yield f"{accuracy}\n"
+    if bias is not None:
+        yield f"{bias.sentence}\n"
     yield summarize(fit).table
     yield f"\n{fit.proof_line.for_command_line()}"
     if fit.kernel_map is not None:

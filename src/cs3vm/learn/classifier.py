@@ -19,6 +19,7 @@ from ..exceptions import CS3VMWarning, InvalidProblemError
 from ..methods import SAFE
 from ..model.norms import NORMS, Norm
 from .accuracy import Accuracy
+from .bias import LEVEL, Bias, look_at_bias
 from .class_totals import KnownTotals
 from .comparing import FOLDS, REPEATS, estimate_accuracy
 from .fit import Fit, Planes, score_rows
@@ -378,14 +379,26 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return estimate_accuracy(self.fit_, n_folds=n_folds, n_repeats=n_repeats, level=level, others=others)
 
+    def bias(self, level: float = LEVEL) -> Bias:
+        """How the labelled rows differ from the unlabelled ones, and whether by class only; print it.
+
+        ``level`` is how often the test of "biased by class only" may find a difference where there is none;
+        see :mod:`cs3vm.learn.shift`.
+        """
+        check_is_fitted(self)
+        return look_at_bias(self.fit_, level=level)
+
     def summary(self, *, accuracy: bool = True) -> Summary:
         """How many labels are right, the plain SVM and the top-τ rule beside this fit, what to beware of.
 
         With several classes, one row per class. Print it for a table. The baselines are solved when they are
         first asked for, and so is the :meth:`accuracy`, which takes longer; ``accuracy=False`` leaves it out.
+        How the labelled rows differ is said, too; :meth:`bias` has the details.
         """
         check_is_fitted(self)
-        return summarize(self.fit_, self.accuracy() if accuracy and self.fit_.problem.m else None)
+        if not self.fit_.problem.m:
+            return summarize(self.fit_)
+        return summarize(self.fit_, self.accuracy() if accuracy else None, self.bias())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

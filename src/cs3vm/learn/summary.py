@@ -11,6 +11,7 @@ from ..exceptions import Note
 from ..model.result import Result
 from .accuracy import Accuracy
 from .baselines import title_of
+from .bias import Bias
 from .fit import Fit
 from .text_table import format_table
 
@@ -128,15 +129,17 @@ class ClassRow:
 class Summary:
     """How many labels are right, a table of methods, or of several classes, and what to beware of.
 
-    ``print`` it, or take ``accuracy``, ``rows`` and ``notes``.
+    ``print`` it, or take ``accuracy``, ``bias``, ``rows`` and ``notes``.
     """
 
     rows: tuple[SummaryRow, ...] | tuple[ClassRow, ...]
     notes: tuple[Note, ...]
     accuracy: Accuracy | None = None
+    bias: Bias | None = None
 
     def __str__(self) -> str:
         first = [] if self.accuracy is None else [f"{self.accuracy}\n"]
+        first += [] if self.bias is None else [f"{self.bias.sentence}\n"]
         return "\n".join([*first, self.table, *(f"! {note}" for note in self.notes)])
 
     __repr__ = __str__
@@ -153,11 +156,15 @@ class Summary:
         return pd.DataFrame([asdict(row) for row in self.rows])
 
 
-def summarize(fit: Fit, accuracy: Accuracy | None = None) -> Summary:
+def summarize(fit: Fit, accuracy: Accuracy | None = None, bias: Bias | None = None) -> Summary:
     """Put a fit beside the baselines; of several classes each beside what plain SVMs would give it."""
     rows = _class_rows(fit) if fit.is_several else _method_rows(fit)
-    notes = [*fit.notes(), *([] if accuracy is None else accuracy.notes)]
-    return Summary(rows, tuple(notes), accuracy)
+    notes = [
+        *fit.notes(),
+        *([] if accuracy is None else accuracy.notes),
+        *([] if bias is None else bias.notes),
+    ]
+    return Summary(rows, tuple(notes), accuracy, bias)
 
 
 def _method_rows(fit: Fit) -> tuple[SummaryRow, ...]:
