@@ -266,6 +266,19 @@ def test_compare_puts_methods_side_by_side(people, tmp_path):
     assert "unknown method 'svn'" in refuse(tmp_path, "--methods", "svn", command=lambda *w: run(*words, *w))
 
 
+def test_compare_knows_other_classifiers_by_name(people):
+    names = "svm,logistic,forest,extra_trees"
+    words = ("compare", "people.csv", *LABEL, "--n-positive", people[1], "--id", "person", "--methods", names)
+    svm, *rivals = json.loads(run(*words, "--json").stdout)
+    assert [row["method"] for row in rivals] == names.split(",")[1:]
+    assert {row["count"] for row in rivals} == {people[1]}
+    assert all(row["objective"] is None and row["differ_from_svm"] > 0 for row in rivals)
+    assert svm["objective"] > 0
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert any(line.split()[:2] == ["forest", str(people[1])] for line in result.output.splitlines())
+
+
 # -- the report --------------------------------------------------------------------------------------------
 def test_fit_writes_a_report(people, tmp_path):
     words = ("fit", "people.csv", *LABEL, "--positive", "yes", "--n-positive", people[1], "--id", "person")
