@@ -98,8 +98,11 @@ def spread(scores: FloatArray, weights: FloatArray) -> float:
     return unit if unit > 1e-12 else 1.0
 
 
-def learn_slope(folds: Sequence[HeldOut]) -> Slope:
-    """The slope that fits hidden labels best, as far as they can tell, and else a cautious one."""
+def learn_slope(folds: Sequence[HeldOut], n_repeats: int = 1) -> Slope:
+    """The slope that fits hidden labels best, as far as they can tell, and else a cautious one.
+
+    ``n_repeats`` is how often every label was hidden.
+    """
     if not folds:
         return Slope(why_cautious="no label was hidden to learn more")
     totals = folds[0].totals
@@ -107,6 +110,7 @@ def learn_slope(folds: Sequence[HeldOut]) -> Slope:
     if np.any((counts < FEWEST) & (totals > 0)):
         return Slope(why_cautious="too few labels to learn more")
     told, sizes = _told(folds)
+    sizes = sizes / n_repeats
     shares = np.where(sizes > 0, totals, 0.0) / float(totals[sizes > 0].sum())
     worth = WORTH / float(
         np.sum(shares[sizes > 0] ** 2 / sizes[sizes > 0])

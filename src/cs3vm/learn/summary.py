@@ -11,6 +11,7 @@ from ..exceptions import Note
 from ..model.result import Result
 from .accuracy import Accuracy
 from .baselines import title_of
+from .calibrating import estimate_probabilities
 from .fit import Fit
 from .text_table import format_table
 
@@ -156,7 +157,9 @@ class Summary:
 def summarize(fit: Fit, accuracy: Accuracy | None = None) -> Summary:
     """Put a fit beside the baselines; of several classes each beside what plain SVMs would give it."""
     rows = _class_rows(fit) if fit.is_several else _method_rows(fit)
-    notes = [*fit.notes(), *([] if accuracy is None else accuracy.notes)]
+    notes = fit.notes()
+    if accuracy is not None:  # labels were hidden, or could not be
+        notes += [*accuracy.notes, *estimate_probabilities(fit).notes]
     return Summary(rows, tuple(notes), accuracy)
 
 

@@ -75,8 +75,8 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
     transduction_
         A class label for every row of ``fit``: given labels are kept.
     probabilities_
-        The probability of each class for the unlabelled rows, a column per class. Every column adds up to the
-        total of its class. Only where there are unlabelled rows.
+        The probability of each class for every row of ``fit``, a column per class; that of a given label is
+        1. Over the unlabelled rows each adds up to the total of its class. Only where there are such rows.
     n_positive_
         The total that was used; with several classes, a dict of them.
     n_features_in_
@@ -92,7 +92,7 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
     >>> clf = TopTau().fit(X, [0, None, None, None, None, 1], n_positive=1)
     >>> clf.transduction_.tolist()
     [0, 0, 0, 0, 1, 1]
-    >>> round(float(clf.probabilities_[:, 1].sum()), 6)
+    >>> round(float(clf.probabilities_[1:5, 1].sum()), 6)
     1.0
     """
 
@@ -210,7 +210,8 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         if not hasattr(self.estimator_, "predict_proba"):
             slope = self._slope(X, labels, weight, totals).value / spread(scores[counts], weights[counts])
         self._calibration = calibrate(scores[counts], weights[counts], totals, slope)
-        self.probabilities_ = self._calibration.probabilities(scores)
+        self.probabilities_ = np.eye(len(self.classes_))[codes]
+        self.probabilities_[rows] = self._calibration.probabilities(scores)
 
     def _slope(self, X: Any, labels: Labels, weight: FloatArray | None, totals: FloatArray) -> Slope:
         """How steep probabilities are in the scores of a classifier that has none of its own."""

@@ -1,0 +1,54 @@
+"""What a fitted classifier says about numbers: probabilities that add up to the totals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import FloatArray
+from .calibrating import estimate_probabilities
+from .fit import Fit
+from .planes import both_sides
+
+#: Said where they are asked for in vain.
+NO_PROBABILITIES = (
+    "predict_proba needs a fit with unlabelled rows and their total, to which the probabilities add up"
+)
+
+
+def _has_total(self: ProbabilityMixin) -> bool:
+    return "fit_" in self.__dict__ and self.fit_.problem.m > 0
+
+
+class ProbabilityMixin:
+    """The part of the classifier that is about probabilities; it has a fit, and scores new rows."""
+
+    fit_: Fit
+    decision_function: Any
+
+    @available_if(_has_total)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The probability of each class, a column each, by the scores that also ``predict``.
+
+        Over the unlabelled rows of ``fit`` each column adds up to the total of its class. How steep they are
+        is learnt by hiding labels when they are first asked for, which takes about as long as the fit; see
+        :mod:`cs3vm.learn.probabilities`. Without unlabelled rows there are none.
+        """
+        check_is_fitted(self)
+        values = self.decision_function(X)
+        scores = values if values.ndim == 2 else both_sides(values, 1)
+        return estimate_probabilities(self.fit_).rule.probabilities(scores)
+
+    @property
+    def probabilities_(self) -> FloatArray:
+        """The probability of each class for every row of ``fit``; that of a given label is 1.
+
+        Over the unlabelled rows each column adds up to the total of its class.
+        """
+        check_is_fitted(self)
+        if self.fit_.problem.m == 0:
+            return np.asarray(np.eye(len(self.fit_.classes))[self.fit_.codes])
+        return estimate_probabilities(self.fit_).rows
