@@ -2,8 +2,8 @@
 
 The paper's sets, class-biased and random labels. The rivals are classifiers that learn from the labels alone;
 their log-odds are shifted until they add up to the total (:class:`cs3vm.TopTau`, which also keeps
-probabilities away from 0 and 1 by half a label). Ours are those of :class:`cs3vm.CS3VMClassifier` with default
-parameters and with the recommended kernel.
+probabilities away from 0 and 1 by half a label). Ours are those of :class:`cs3vm.CS3VMClassifier` with its
+default parameters and with the recommended kernel.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def by_labels(rows: list[Row]) -> str:
 
 
 def curve(rows: list[Row], name: str) -> np.ndarray:
-    """For each bin its share of the rows, their mean probability, the share of positives; sets count alike."""
+    """For each bin its share of the rows, their mean probability and share of positives; sets count alike."""
     sums = np.zeros((BINS, 3))
     for row in rows:
         bins = np.array([[float(v) for v in triple.split("/")] for triple in row[f"{name}_bins"].split()])

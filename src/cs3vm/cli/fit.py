@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,7 @@ from .words import kernel_fields, predictor_fields, printed, summary_fields
 
 if TYPE_CHECKING:
     from ..learn.accuracy import Accuracy
+    from ..learn.calibrating import Probabilities
     from ..learn.classifier import CS3VMClassifier
     from ..learn.fit import Fit
     from .inputs import Data
@@ -82,7 +84,7 @@ def fit(
 ) -> None:
     """Classify the rows without label, so that as many are positive as is known, or of each class.
 
-    Writes people.labels.csv (given label, predicted label, score, whether the row is undecided),
+    Writes people.labels.csv (given label, predicted label, score, probabilities, whether it is undecided),
     people.model.json (for cs3vm predict) and people.report.html (to look at). Given labels are kept.
     """
     check_packages(report=not no_report)
@@ -130,15 +132,17 @@ def fit(
     tell(data.notes, quiet=quiet)
     answer = search(data, settings, quiet=quiet or as_json)
     accuracy = None if no_accuracy else hide_labels(answer, folds, repeats)
-    about = [] if accuracy is None else [note.for_command_line() for note in accuracy.notes]
-    tell([*answer.notes, *answer.warnings, *about], quiet=quiet)
+    probable = calibrate(answer, accuracy)
+    about = [*([] if accuracy is None else accuracy.notes), *probable.notes]
+    told = [*answer.notes, *answer.warnings, *(note.for_command_line() for note in about)]
+    tell(told, quiet=quiet)
     with all_or_none():
-        write_answer(answer.fit, data, outputs, label, id_, settings)
+        write_answer(answer.fit, data, outputs, label, id_, settings, probable)
         if outputs.report is not None:
             command = command_line(ctx)
             write_report(answer.clf, data, outputs.report, label, command, answer.notes, settings, accuracy)
     if as_json:
-        summary = _summary(answer, data, outputs, label, accuracy)
+        summary = _summary(answer, data, outputs, label, accuracy, probable, told)
         typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
     elif not quiet:
         for line in printed(answer.fit, data, label, accuracy):
@@ -191,6 +195,16 @@ def hide_labels(answer: Answer, folds: int, repeats: int) -> Accuracy | None:
         return stopped
 
 
+def calibrate(answer: Answer, accuracy: Accuracy | None) -> Probabilities:
+    """Probabilities of all rows; cautious ones where no label was hidden, or Ctrl-C ended it."""
+    from ..learn.calibrating import estimate_probabilities
+
+    try:
+        return estimate_probabilities(answer.fit, hide=bool(accuracy))
+    except KeyboardInterrupt:
+        return estimate_probabilities(answer.fit, hide=False)
+
+
 def _fit_table(clf: CS3VMClassifier, data: Data) -> None:
     import pandas as pd
 
@@ -199,13 +213,18 @@ def _fit_table(clf: CS3VMClassifier, data: Data) -> None:
 
 
 def _summary(
-    answer: Answer, data: Data, outputs: Outputs, label: str, accuracy: Accuracy | None
+    answer: Answer,
+    data: Data,
+    outputs: Outputs,
+    label: str,
+    accuracy: Accuracy | None,
+    probable: Probabilities,
+    told: Sequence[str],
 ) -> dict[str, Any]:
     """The machine-readable summary."""
     from .. import __version__
 
     fit, names = answer.fit, data.encoding.feature_names
-    about = [] if accuracy is None else [note.for_command_line() for note in accuracy.notes]
     return {
         "cs3vm": __version__,
         "table": str(data.table.path),
@@ -214,12 +233,13 @@ def _summary(
         "method": fit.method,
         "verdict": fit.verdict.kind,
         "accuracy": None if accuracy is None else accuracy.as_dict(),
+        "probabilities": {"slope": probable.slope.value, "cautious": probable.slope.why_cautious or None},
         **summary_fields(fit, data),
         "kernel": kernel_fields(fit),
         "norm": fit.parameters.norm,
         "predictor": predictor_fields(fit),
         "features": names,
         "dropped": fit.dropped_names(names).tolist() if fit.kernel_map is None else [],
-        "notes": [*data.notes, *answer.notes, *answer.warnings, *about],
+        "notes": [*data.notes, *told],
         "files": {name: str(path) for name, path in asdict(outputs).items() if path is not None},
     }

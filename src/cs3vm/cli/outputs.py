@@ -15,6 +15,7 @@ from .settings import Settings
 
 if TYPE_CHECKING:
     from ..learn.accuracy import Accuracy
+    from ..learn.calibrating import Probabilities
     from ..learn.classifier import CS3VMClassifier
     from ..learn.fit import Fit
     from ..tables.model_file import Model
@@ -47,18 +48,25 @@ class Outputs:
 
 
 def write_answer(
-    fit: Fit, data: Data, outputs: Outputs, label: str, id_: str | None, settings: Settings
+    fit: Fit,
+    data: Data,
+    outputs: Outputs,
+    label: str,
+    id_: str | None,
+    settings: Settings,
+    probable: Probabilities,
 ) -> None:
     """Write the labels of all rows, and the model."""
     from ..tables.model_file import make_model, save_model
     from ..tables.reading import write_csv
 
-    model = make_model(fit, data.encoding, label, asdict(settings))
+    model = make_model(fit, data.encoding, label, asdict(settings), probable.rule)
     columns = {
         "given": data.y,
         "predicted": fit.labels.decode(fit.codes),
         **score_columns(model, model.plane_scores(data.X)),
     }
+    columns |= probability_columns([str(name) for name in fit.classes.tolist()], probable.rows)
     columns["undecided"] = fit.undecided.astype(int)
     if not fit.is_several:
         columns["on_plane"] = _on_plane(fit)
@@ -86,6 +94,11 @@ def score_columns(model: Model, scores: FloatArray) -> dict[str, Any]:
     if not model.is_several:
         return {"score": scores}
     return {f"score_{name}": scores[:, c] for c, name in enumerate(model.classes)}
+
+
+def probability_columns(classes: Sequence[str], probabilities: FloatArray) -> dict[str, Any]:
+    """One column for each class."""
+    return {f"probability_{name}": probabilities[:, c] for c, name in enumerate(classes)}
 
 
 def write_report(

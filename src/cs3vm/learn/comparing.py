@@ -93,7 +93,7 @@ def _estimate(fit: Fit, n_folds: int, n_repeats: int, level: float, others: bool
     known = Known(known.codes[kept], known.weight[kept], known.totals)
     folds = draw_folds(known.codes, n_folds, n_repeats, fit.parameters.seed)
     seen: list[tuple[Asked, Seen]] = []
-    for one in _asked(fit, _own_question(fit, kept), kept, len(folds) * len(fit.results), others):
+    for one in _asked(fit, own_question(fit, kept), kept, len(folds) * len(fit.results), others):
         try:
             seen.append((one, look(one.question, folds, one.search)))
         except CS3VMError as error:
@@ -122,7 +122,7 @@ def hide_labels(fit: Fit) -> str:
         return why_not
     kept = draw_labelled(known.codes, MOST_LABELLED, fit.parameters.seed)
     folds = draw_folds(known.codes[kept], FOLDS, REPEATS, fit.parameters.seed)
-    own = next(_asked(fit, _own_question(fit, kept), kept, len(folds) * len(fit.results), others=False))
+    own = next(_asked(fit, own_question(fit, kept), kept, len(folds) * len(fit.results), others=False))
     try:
         fit.held_out[REPEATS] = look(own.question, folds, own.search).held_out
     except CS3VMError as error:
@@ -145,7 +145,7 @@ def _more_frequent(fit: Fit, classes: tuple[str, ...], own: float) -> Estimate:
 
 
 # -- the questions -----------------------------------------------------------------------------------
-def _own_question(fit: Fit, kept: RowArray) -> Question:
+def own_question(fit: Fit, kept: RowArray) -> Question:
     """That of the fit, or of a sample of its rows."""
     is_labelled = (fit.labels.codes >= 0) & (fit.weight > 0)
     whole = Question(
@@ -164,7 +164,7 @@ def _own_question(fit: Fit, kept: RowArray) -> Question:
 def _asked(fit: Fit, own: Question, kept: RowArray, searches: int, others: bool) -> Iterator[Asked]:
     """The answer's own rule first, then those that it is compared with."""
     seconds = max(GUARD * fit.seconds, LEAST_SECONDS) / searches
-    quick = partial(_search, fit.parameters, seconds, WORK / searches)
+    quick = partial(quick_search, fit.parameters, seconds, WORK / searches)
     if fit.method in BASELINES:
         yield Asked(fit.method, title_of(fit.method), own, partial(solve, method=fit.method), _excess(fit))
     else:
@@ -190,7 +190,7 @@ def _excess(fit: Fit) -> float:
     return float(counts[1] - fit.class_totals[1])
 
 
-def _search(parameters: Parameters, seconds: float, work: float, problem: Problem) -> Result:
+def quick_search(parameters: Parameters, seconds: float, work: float, problem: Problem) -> Result:
     """A quick answer, as good for labels as a long search; another norm has no quick one."""
     if problem.norm == "l2":
         return solve(

@@ -47,6 +47,7 @@ class Slope(NamedTuple):
 
     value: float = CAUTIOUS
     why_cautious: str = ""  #: empty if hidden labels were asked
+    error: float = SPREAD  #: the standard deviation of its logarithm, given what labels told
 
     @property
     def notes(self) -> list[Note]:
@@ -116,7 +117,10 @@ def learn_slope(folds: Sequence[HeldOut], n_repeats: int = 1) -> Slope:
         np.sum(shares[sizes > 0] ** 2 / sizes[sizes > 0])
     )  # in labels like the unlabelled rows
     before = -0.5 * (np.log(SLOPES / CAUTIOUS) / SPREAD) ** 2
-    return Slope(float(SLOPES[np.argmax(worth * (told @ shares) + before)]))
+    likely = worth * (told @ shares) + before
+    best = float(SLOPES[np.argmax(likely)])
+    weights = np.exp(likely - likely.max())
+    return Slope(best, "", float(np.sqrt(np.average(np.log(SLOPES / best) ** 2, weights=weights))))
 
 
 def _told(folds: Sequence[HeldOut]) -> tuple[FloatArray, FloatArray]:
