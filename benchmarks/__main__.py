@@ -264,6 +264,22 @@ def bias(
 
 
 @app.command()
+def probabilities(
+    data: Data = "../shared/pmlb",
+    max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 3000,
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 1,
+    work_limit: Annotated[float, typer.Option(help="Work of each fit: about half a second.")] = 4e8,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Log loss, Brier score and reliability of probabilities, beside others shifted to the same total."""
+    from benchmarks import probabilities as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "probabilities.csv", max_n, seeds, work_limit, jobs)
+
+
+@app.command()
 def text(
     seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 3,
     time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 10.0,

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray, LabelArray
 from ..exceptions import InvalidProblemError
+from ..model.validation import read_total
 from .unlabelled import is_missing, kind
 
 
@@ -69,6 +70,13 @@ class KnownTotals:
         if total is not None:
             check_sum(np.array(list(self.by_class.values.values())), weights)
         return read_total_or_share(total, share, weights)
+
+    def of_all(self, classes: LabelArray, positive: int | None, weights: FloatArray) -> FloatArray:
+        """The total of each class, for unlabelled rows of these weights; ``positive`` is one of two."""
+        if positive is None:
+            return whole_totals(self.by_class, classes, weights)
+        total = read_total(self.of_positive(classes.tolist()[positive], weights), weights)
+        return np.where(np.arange(2) == positive, total, float(weights.sum()) - total)
 
 
 def whole_totals(totals: ClassTotals | None, classes: LabelArray, weights: FloatArray) -> FloatArray:

@@ -28,6 +28,7 @@ from .kernel import KernelFunction
 from .kernel_map import EXACT_LIMIT
 from .labels import read_labels
 from .parameters import Parameters
+from .probability_mixin import NO_PROBABILITIES, ProbabilityMixin
 from .rows import read_rows, read_weights
 from .safe import make_safe_fit
 from .student import PREDICTORS
@@ -35,7 +36,7 @@ from .summary import Summary, summarize
 from .unlabelled import as_vector, find_unlabeled
 
 
-class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CS3VMClassifier(ProbabilityMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear or kernel classifier for few, biased labels and a known total of positives.
 
     It learns from labelled rows, unlabelled rows, and the number of positives among the unlabelled ones,
@@ -407,6 +408,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __getattr__(self, name: str) -> Any:
+        if name == "predict_proba":
+            raise AttributeError(NO_PROBABILITIES)
         if name == "coef_" and self.__dict__.get("kernel_map_") is not None:
             raise AttributeError(
                 "coef_ exists only for kernel='linear': a kernel gives no weights of features. The plane in "

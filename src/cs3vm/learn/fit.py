@@ -38,6 +38,7 @@ from .notes import (
 )
 from .parameters import Parameters
 from .planes import plane_scores
+from .probabilities import HeldOut
 from .scaling import RankScaling, Scaling
 from .sparse_rows import RowBasis
 from .student import learn_student, student_predicts
@@ -304,6 +305,16 @@ class Fit:
     @cached_property
     def estimated(self) -> dict[tuple[object, ...], Accuracy]:
         """How many labels are right, as far as anybody has asked; see :mod:`cs3vm.learn.comparing`."""
+        return {}
+
+    @cached_property
+    def held_out(self) -> dict[int, tuple[HeldOut, ...]]:
+        """The scores of hidden rows, by how often each was hidden, once anybody has hidden any."""
+        return {}
+
+    @cached_property
+    def probable(self) -> dict[bool, Any]:
+        """The probabilities, once anybody has asked; see :mod:`cs3vm.learn.calibrating`."""
         return {}
 
     @cached_property

@@ -12,6 +12,7 @@ from ..model.result import Result
 from .accuracy import Accuracy
 from .baselines import title_of
 from .bias import Bias
+from .calibrating import estimate_probabilities
 from .fit import Fit
 from .text_table import format_table
 
@@ -159,11 +160,10 @@ class Summary:
 def summarize(fit: Fit, accuracy: Accuracy | None = None, bias: Bias | None = None) -> Summary:
     """Put a fit beside the baselines; of several classes each beside what plain SVMs would give it."""
     rows = _class_rows(fit) if fit.is_several else _method_rows(fit)
-    notes = [
-        *fit.notes(),
-        *([] if accuracy is None else accuracy.notes),
-        *([] if bias is None else bias.notes),
-    ]
+    notes = fit.notes()
+    if accuracy is not None:  # labels were hidden, or could not be
+        notes += [*accuracy.notes, *estimate_probabilities(fit).notes]
+    notes += [] if bias is None else bias.notes
     return Summary(rows, tuple(notes), accuracy, bias)
 
 
