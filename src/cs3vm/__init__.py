@@ -43,6 +43,7 @@ __all__ = [
     "Problem",
     "Result",
     "Status",
+    "TopTau",
     "Verdict",
     "available_solvers",
     "solve",
@@ -54,6 +55,7 @@ _LAZY = {  # these load scikit-learn
     "CS3VMClassifier": "learn.classifier",
     "CS3VMSearch": "selection.search",
     "LabeledKFold": "selection.splitter",
+    "TopTau": "learn.top_tau",
 }
 
 _aliases.install()

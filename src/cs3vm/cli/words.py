@@ -10,10 +10,10 @@ import numpy as np
 from .._typing import LabelArray
 
 if TYPE_CHECKING:
-    from ..learn.accuracy import Accuracy
     from ..learn.fit import Fit
     from ..model.result import Result
     from .inputs import Data
+    from .looks import Looks
 
 
 def class_counts(labels: LabelArray, classes: tuple[str, ...]) -> dict[str, int]:
@@ -22,14 +22,16 @@ def class_counts(labels: LabelArray, classes: tuple[str, ...]) -> dict[str, int]
 
 
 # -- for people --------------------------------------------------------------------------------------
-def printed(fit: Fit, data: Data, label: str, accuracy: Accuracy | None) -> Iterator[str]:
+def printed(fit: Fit, data: Data, label: str, looks: Looks) -> Iterator[str]:
     """The lines that a fit prints."""
     from ..learn.notes import hurried_note, undecided_note
     from ..learn.summary import summarize
 
     yield f"{headline(data, label)}\n"
-    if accuracy is not None:
-        yield f"{accuracy}\n"
+    if looks.accuracy is not None:
+        yield f"{looks.accuracy}\n"
+    if looks.bias is not None:
+        yield f"{looks.bias.sentence}\n"
     yield summarize(fit).table
     yield f"\n{fit.proof_line.for_command_line()}"
     if fit.kernel_map is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray, LabelArray
 from ..exceptions import InvalidProblemError
-from ..model.totals import Total, Totals
+from ..model.totals import Total, Totals, bind
 from .margins import Margins, is_interval, is_mapping, other_rows, read_margins
 from .unlabelled import is_missing, kind
 
@@ -90,6 +90,15 @@ class KnownTotals:
         if total is not None:
             check_sum(np.array(list(self.by_class.values.values())), weights)
         return read_total_or_share(total, share, weights)
+
+    def of_all(self, classes: LabelArray, positive: int | None, weights: FloatArray) -> FloatArray:
+        """The total of each class, for unlabelled rows of these weights; ``positive`` is one of two."""
+        if positive is None:
+            return whole_totals(self.by_class, classes, weights)
+        if self.margins is not None:
+            raise InvalidProblemError("this rule needs one number for all rows, or one for each class")
+        total = float(bind(self.of_positive(classes.tolist()[positive], weights), weights, 1.0).low[0])
+        return np.where(np.arange(2) == positive, total, float(weights.sum()) - total)
 
 
 def _check_possible(n_positive: Any, weights: FloatArray) -> None:

@@ -19,6 +19,7 @@ from ..exceptions import CS3VMWarning, InvalidProblemError
 from ..methods import SAFE
 from ..model.norms import NORMS, Norm
 from .accuracy import Accuracy
+from .bias import LEVEL, Bias, look_at_bias
 from .class_totals import KnownTotals
 from .comparing import FOLDS, REPEATS, estimate_accuracy
 from .fit import Fit, Planes, score_rows
@@ -28,6 +29,7 @@ from .kernel_map import EXACT_LIMIT
 from .labels import read_labels
 from .margins import TOTALS_OF
 from .parameters import Parameters
+from .probability_mixin import NO_PROBABILITIES, ProbabilityMixin
 from .rows import read_rows, read_weights
 from .safe import make_safe_fit
 from .student import PREDICTORS
@@ -38,7 +40,7 @@ from .unlabelled import as_vector, find_unlabeled
 OF_ONE_KIND = ("coef_", "dual_coef_", "dropped_features_", "pos_label_", "prices_", "group_intercepts_")
 
 
-class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CS3VMClassifier(ProbabilityMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear or kernel classifier for few, biased labels and a known total of positives.
 
     It learns from labelled rows, unlabelled rows, and the number of positives among the unlabelled ones,
@@ -414,14 +416,26 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return estimate_accuracy(self.fit_, n_folds=n_folds, n_repeats=n_repeats, level=level, others=others)
 
+    def bias(self, level: float = LEVEL) -> Bias:
+        """How the labelled rows differ from the unlabelled ones, and whether by class only; print it.
+
+        ``level`` is how often the test of "biased by class only" may find a difference where there is none;
+        see :mod:`cs3vm.learn.shift`.
+        """
+        check_is_fitted(self)
+        return look_at_bias(self.fit_, level=level)
+
     def summary(self, *, accuracy: bool = True) -> Summary:
         """How many labels are right, the plain SVM and the top-τ rule beside this fit, what to beware of.
 
         With several classes, one row per class. Print it for a table. The baselines are solved when they are
         first asked for, and so is the :meth:`accuracy`, which takes longer; ``accuracy=False`` leaves it out.
+        How the labelled rows differ is said, too; :meth:`bias` has the details.
         """
         check_is_fitted(self)
-        return summarize(self.fit_, self.accuracy() if accuracy and self.fit_.problem.m else None)
+        if not self.fit_.problem.m:
+            return summarize(self.fit_)
+        return summarize(self.fit_, self.accuracy() if accuracy else None, self.bias())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -430,6 +444,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __getattr__(self, name: str) -> Any:
+        if name == "predict_proba":
+            raise AttributeError(NO_PROBABILITIES)
         if name == "coef_" and self.__dict__.get("kernel_map_") is not None:
             raise AttributeError(
                 "coef_ exists only for kernel='linear': a kernel gives no weights of features. The plane in "

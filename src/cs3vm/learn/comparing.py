@@ -85,8 +85,7 @@ def _check(n_folds: Any, n_repeats: Any, level: Any) -> None:
 
 def _estimate(fit: Fit, n_folds: int, n_repeats: int, level: float, others: bool) -> Accuracy:
     classes = tuple(str(name) for name in fit.classes.tolist())
-    is_labelled = (fit.labels.codes >= 0) & (fit.weight > 0)
-    known = Known(fit.labels.codes[is_labelled], fit.weight[is_labelled], fit.class_totals)
+    known = _known(fit)
     why_not = too_few(known, classes)
     if why_not:
         return Accuracy(classes, why_not=why_not)
@@ -94,13 +93,14 @@ def _estimate(fit: Fit, n_folds: int, n_repeats: int, level: float, others: bool
     known = Known(known.codes[kept], known.weight[kept], known.totals)
     folds = draw_folds(known.codes, n_folds, n_repeats, fit.parameters.seed)
     seen: list[tuple[Asked, Seen]] = []
-    for one in _asked(fit, _own_question(fit, kept), kept, len(folds) * len(fit.results), others):
+    for one in _asked(fit, own_question(fit, kept), kept, len(folds) * len(fit.results), others):
         try:
             seen.append((one, look(one.question, folds, one.search)))
         except CS3VMError as error:
             if not seen:
                 return Accuracy(classes, why_not=str(error))
     own, ours = seen[0]
+    fit.held_out[n_repeats] = ours.held_out
     estimates = []
     for one, what in seen:
         found = recalls(what, known)
@@ -110,6 +110,29 @@ def _estimate(fit: Fit, n_folds: int, n_repeats: int, level: float, others: bool
     auc = None if fit.is_several else ranking(ours, known)
     simple = _more_frequent(fit, classes, estimates[0].share)
     return Accuracy(classes, (*estimates, simple), auc, level, n_folds, n_repeats)
+
+
+def hide_labels(fit: Fit) -> str:
+    """See to it that the fit knows scores of hidden rows, its own or of an earlier estimate; or why not."""
+    if fit.held_out:
+        return ""
+    known = _known(fit)
+    why_not = too_few(known, tuple(str(name) for name in fit.classes.tolist()))
+    if why_not:
+        return why_not
+    kept = draw_labelled(known.codes, MOST_LABELLED, fit.parameters.seed)
+    folds = draw_folds(known.codes[kept], FOLDS, REPEATS, fit.parameters.seed)
+    own = next(_asked(fit, own_question(fit, kept), kept, len(folds) * len(fit.results), others=False))
+    try:
+        fit.held_out[REPEATS] = look(own.question, folds, own.search).held_out
+    except CS3VMError as error:
+        return str(error)
+    return ""
+
+
+def _known(fit: Fit) -> Known:
+    is_labelled = (fit.labels.codes >= 0) & (fit.weight > 0)
+    return Known(fit.labels.codes[is_labelled], fit.weight[is_labelled], fit.class_totals)
 
 
 def _more_frequent(fit: Fit, classes: tuple[str, ...], own: float) -> Estimate:
@@ -122,7 +145,7 @@ def _more_frequent(fit: Fit, classes: tuple[str, ...], own: float) -> Estimate:
 
 
 # -- the questions -----------------------------------------------------------------------------------
-def _own_question(fit: Fit, kept: RowArray) -> Question:
+def own_question(fit: Fit, kept: RowArray) -> Question:
     """That of the fit, or of a sample of its rows."""
     is_labelled = (fit.labels.codes >= 0) & (fit.weight > 0)
     whole = Question(
@@ -142,7 +165,7 @@ def _own_question(fit: Fit, kept: RowArray) -> Question:
 def _asked(fit: Fit, own: Question, kept: RowArray, searches: int, others: bool) -> Iterator[Asked]:
     """The answer's own rule first, then those that it is compared with."""
     seconds = max(GUARD * fit.seconds, LEAST_SECONDS) / searches
-    quick = partial(_search, fit.parameters, seconds, WORK / searches)
+    quick = partial(quick_search, fit.parameters, seconds, WORK / searches)
     if fit.method in BASELINES:
         yield Asked(fit.method, title_of(fit.method), own, partial(solve, method=fit.method), _excess(fit))
     else:
@@ -168,7 +191,7 @@ def _excess(fit: Fit) -> float:
     return float(counts[1] - fit.class_totals[1])
 
 
-def _search(parameters: Parameters, seconds: float, work: float, problem: Problem) -> Result:
+def quick_search(parameters: Parameters, seconds: float, work: float, problem: Problem) -> Result:
     """A quick answer, as good for labels as a long search; another norm has no quick one."""
     if problem.norm == "l2":
         return solve(

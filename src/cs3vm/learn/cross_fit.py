@@ -18,7 +18,9 @@ from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import Status
 from .changed_totals import scaled_totals, with_hidden
-from .planes import assign_classes, plane_scores
+from .known_counts import middle_of_all
+from .planes import assign_classes, both_sides, plane_scores
+from .probabilities import HeldOut
 from .undecided import meet_totals
 
 #: Of a class with no more labelled rows than this, none is left out.
@@ -44,6 +46,16 @@ class Question:
     def first(self) -> Problem:
         """The problem of the first plane, whose rows are those of all."""
         return self.problems[0]
+
+    @property
+    def totals(self) -> FloatArray:
+        """Of each class among the unlabelled rows."""
+        if self.positive is None:
+            totals = np.array([middle_of_all(problem.totals) for problem in self.problems])
+            return np.asarray(totals * (self.first.total_weight / totals.sum()))
+        own = middle_of_all(self.first.totals)
+        rest = self.first.total_weight - own
+        return np.array([rest, own] if self.positive == 1 else [own, rest])
 
     def hide(self, hidden: BoolArray) -> Question:
         """The same with some labelled rows anywhere among the unlabelled ones: no order tells them apart."""
@@ -103,8 +115,7 @@ class Question:
         scores = plane_scores(results)[slice(None) if self.places is None else self.places]
         if self.positive is None:
             return scores
-        # the other class has the same plane, looked at from behind
-        return np.column_stack([scores, -scores] if self.positive == 0 else [-scores, scores])
+        return both_sides(scores[:, 0], self.positive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +124,7 @@ class Seen:
 
     right: FloatArray  #: how often the row got its own label back
     above: FloatArray  #: the share of unlabelled rows that its score for its own class is above
+    held_out: tuple[HeldOut, ...] = ()  #: the scores behind it, fold by fold
 
 
 def draw_folds(codes: IntArray, n_folds: int, n_repeats: int, seed: int) -> list[BoolArray]:
@@ -153,7 +165,7 @@ def draw_labelled(codes: IntArray, most: int, seed: int) -> RowArray:
 def look(question: Question, folds: Sequence[BoolArray], search: Search) -> Seen:
     """Hide each fold, search without its labels, and see which of them come back."""
     right, above, times = (np.zeros(len(question.codes)) for _ in range(3))
-    m = question.first.m
+    m, folded = question.first.m, []
     for hidden in folds:
         asked = question.hide(hidden)
         results = [search(problem) for problem in asked.problems]
@@ -165,7 +177,9 @@ def look(question: Question, folds: Sequence[BoolArray], search: Search) -> Seen
         scores = asked.scores(results)
         above[hidden] += _shares_below(scores[:m], scores[m:], question.codes[hidden], question.first.weights)
         times[hidden] += 1
-    return Seen(right / times, above / times)
+        others, own = (question.first.weights, question.totals), question.codes[hidden]
+        folded.append(HeldOut(scores[:m], *others, scores[m:], own, question.weight[hidden]))
+    return Seen(right / times, above / times, tuple(folded))
 
 
 def _hide(

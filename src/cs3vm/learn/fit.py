@@ -21,9 +21,9 @@ from ..model.problem import Problem
 from ..model.result import Result
 from .accuracy import Accuracy
 from .baselines import solve_baselines
+from .bound_totals import Bound
 from .certificate import Certificate, certificate, certificate_of_classes, proof_line
 from .group_columns import GroupColumns, no_thresholds_error
-from .bound_totals import Bound
 from .kernel_map import KernelMap
 from .known_counts import MetTotal, count_of_all, met_totals, totals_note
 from .labels import Labels
@@ -41,6 +41,7 @@ from .notes import (
 )
 from .parameters import Parameters
 from .planes import assign_classes, plane_scores
+from .probabilities import HeldOut
 from .scaling import RankScaling, Scaling
 from .sparse_rows import RowBasis
 from .student import learn_student, student_predicts
@@ -157,6 +158,8 @@ class Fit:
     @property
     def totals(self) -> FloatArray:
         """The number of each plane's class among the unlabelled rows: known, or nearest to what is known."""
+        if self.is_several and not self.problem.one_total:  # rows of groups without totals count, too
+            return np.bincount(self.answer, minlength=len(self.classes)).astype(float)
         return np.array([count_of_all(result) for result in self.results])
 
     @property
@@ -329,6 +332,16 @@ class Fit:
     @cached_property
     def estimated(self) -> dict[tuple[object, ...], Accuracy]:
         """How many labels are right, as far as anybody has asked; see :mod:`cs3vm.learn.comparing`."""
+        return {}
+
+    @cached_property
+    def held_out(self) -> dict[int, tuple[HeldOut, ...]]:
+        """The scores of hidden rows, by how often each was hidden, once anybody has hidden any."""
+        return {}
+
+    @cached_property
+    def probable(self) -> dict[bool, Any]:
+        """The probabilities, once anybody has asked; see :mod:`cs3vm.learn.calibrating`."""
         return {}
 
     @cached_property

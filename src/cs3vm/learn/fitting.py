@@ -17,10 +17,10 @@ from ..model.problem import Problem
 from ..model.profiles import automatic_margin, profiles
 from ..model.result import Result
 from .baselines import BASELINES
+from .bound_totals import Bound, bind_margins
 from .class_totals import KnownTotals, whole_totals
 from .fit import Fit
 from .group_columns import GroupColumns
-from .bound_totals import Bound, bind_margins
 from .kernel import make_kernel
 from .kernel_map import KernelMap, fit_kernel_map
 from .labels import Labels, one_class_error

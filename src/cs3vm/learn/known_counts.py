@@ -40,6 +40,13 @@ def interval_of_all(totals: KnownTotals) -> tuple[float, float]:
     return low, max(low, high)
 
 
+def middle_of_all(totals: KnownTotals) -> float:
+    """The number of positives among all rows, as far as it is known before there is an answer."""
+    if len(totals) == 1 and totals.of_all[0] and totals.low[0] == totals.high[0]:
+        return float(totals.low[0])
+    return float(np.mean(interval_of_all(totals)))
+
+
 def count_of_all(result: Result) -> float:
     """The number of positives among all rows: as it is known, or the answer's, as far as the totals allow."""
     problem = result.problem

@@ -71,6 +71,11 @@ def _after_interrupt(problem: Problem, found: Result) -> Result:
     return replace(quick, status=Status.INTERRUPTED, extras={**quick.extras, **shared})
 
 
+def both_sides(scores: FloatArray, positive: int) -> FloatArray:
+    """A column for each of two classes: the other one has the same plane, looked at from behind."""
+    return np.column_stack([scores, -scores] if positive == 0 else [-scores, scores])
+
+
 def plane_scores(results: Sequence[Result]) -> FloatArray:
     """The scores of the unlabelled rows, a column per plane, on a common scale.
 

@@ -11,6 +11,8 @@ from ..exceptions import Note
 from ..model.result import Result
 from .accuracy import Accuracy
 from .baselines import title_of
+from .bias import Bias
+from .calibrating import estimate_probabilities
 from .fit import Fit
 from .known_counts import MetTotal, count_of_all, known_words, totals_table
 from .text_table import format_table
@@ -131,16 +133,18 @@ class ClassRow:
 class Summary:
     """How many labels are right, a table of methods, or of several classes, and what to beware of.
 
-    ``print`` it, or take ``accuracy``, ``rows`` and ``notes``.
+    ``print`` it, or take ``accuracy``, ``bias``, ``rows`` and ``notes``.
     """
 
     rows: tuple[SummaryRow, ...] | tuple[ClassRow, ...]
     notes: tuple[Note, ...]
     accuracy: Accuracy | None = None
+    bias: Bias | None = None
     totals: tuple[MetTotal, ...] = ()  #: several known totals and how they are met, the worst first
 
     def __str__(self) -> str:
         first = [] if self.accuracy is None else [f"{self.accuracy}\n"]
+        first += [] if self.bias is None else [f"{self.bias.sentence}\n"]
         met = [f"\n{totals_table(self.totals)}\n"] if self.totals else []
         return "\n".join([*first, self.table, *met, *(f"! {note}" for note in self.notes)])
 
@@ -158,11 +162,14 @@ class Summary:
         return pd.DataFrame([asdict(row) for row in self.rows])
 
 
-def summarize(fit: Fit, accuracy: Accuracy | None = None) -> Summary:
+def summarize(fit: Fit, accuracy: Accuracy | None = None, bias: Bias | None = None) -> Summary:
     """Put a fit beside the baselines; of several classes each beside what plain SVMs would give it."""
     rows = _class_rows(fit) if fit.is_several else _method_rows(fit)
-    notes = [*fit.notes(), *([] if accuracy is None else accuracy.notes)]
-    return Summary(rows, tuple(notes), accuracy, tuple(fit.met_totals))
+    notes = fit.notes()
+    if accuracy is not None:  # labels were hidden, or could not be
+        notes += [*accuracy.notes, *estimate_probabilities(fit).notes]
+    notes += [] if bias is None else bias.notes
+    return Summary(rows, tuple(notes), accuracy, bias, tuple(fit.met_totals))
 
 
 def _method_rows(fit: Fit) -> tuple[SummaryRow, ...]:

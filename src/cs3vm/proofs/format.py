@@ -9,6 +9,8 @@ import numpy as np
 from ..model.problem import Problem
 
 FORMAT, VERSION = "cs3vm-proof", 1
+#: The kind of a proof that shows rows to be on one side in every point below a cutoff; else of optimality.
+CERTAIN = "certain rows"
 
 
 def digest(problem: Problem) -> str:

@@ -13,9 +13,11 @@ from .._typing import IntArray
 from ..exceptions import Note
 from ..learn.accuracy import Accuracy, per_cent
 from ..learn.baselines import title_of
+from ..learn.bias import Bias
 from ..learn.fit import Fit
 from ..learn.summary import ClassRow, summarize
 from ..model.result import Result
+from .bias import shown_bias
 from .figures import format_number
 from .planes import shown_planes
 from .separating import separating
@@ -72,9 +74,11 @@ def content(
     settings: Mapping[str, Any] | None,
     for_command_line: bool,
     accuracy: Accuracy | None = None,
+    bias: Bias | None = None,
 ) -> dict[str, Any]:
     """Everything that the template shows."""
     notes = [*warnings, *fit.notes(names.features), *([] if accuracy is None else accuracy.notes)]
+    notes += [] if bias is None else bias.notes
     if fit.parameters.kernel != "precomputed" and not fit.is_several:  # its columns are no features
         notes += separating(X, fit.labels.signs, names.features, _pair(fit, names.classes))
     said = [n.for_command_line() if for_command_line and isinstance(n, Note) else n for n in notes]
@@ -89,6 +93,7 @@ def content(
         "cards": [*_accuracy_card(accuracy), *_cards(fit, names.classes)] if fit.problem.m else [],
         "accuracy": "" if accuracy is None else plain(accuracy.sentence),
         "rules": [] if accuracy is None else _rules(accuracy),
+        "bias": None if bias is None else shown_bias(bias, names.classes),
         "warnings": [sentence(note) for note in dict.fromkeys(said)],
         "certificate": fit.certificate,
         "bars": _class_bars(fit, names.classes) if fit.is_several else _method_bars(fit),

@@ -14,6 +14,8 @@ from .._typing import FloatArray, LabelArray
 from ..exceptions import ModelFileError
 from ..learn.fit import Planes
 from ..learn.kernel import Kernel
+from ..learn.planes import both_sides
+from ..learn.probabilities import Calibration
 from ..learn.scaling import RankScaling, Scaling
 from .encoding import Column, Encoding
 from .files import write_atomically
@@ -24,6 +26,7 @@ from .schema import (
     LINEAR_VERSION,
     SCHEMAS,
     SEVERAL_VERSION,
+    TAUGHT_VERSION,
     VERSION,
     check,
 )
@@ -57,6 +60,7 @@ class Model:
     kernel: Kernel | None = None  #: None: linear
     landmarks: FloatArray | None = None  #: in scaled units
     student: Planes | None = None  #: classifies new rows instead of the planes; in the same units
+    calibration: Calibration | None = None  #: from what classifies new rows to probabilities
 
     @property
     def is_several(self) -> bool:
@@ -105,9 +109,17 @@ class Model:
         chosen = scores.argmax(axis=1) if self.is_several else (scores >= 0).astype(np.intp)
         return np.asarray(np.array(self.classes, dtype=object)[chosen])
 
+    def probabilities(self, scores: FloatArray) -> FloatArray | None:
+        """The probability of each class (column) by scores of :meth:`scores`; older files have none."""
+        if self.calibration is None:
+            return None
+        return self.calibration.probabilities(scores if self.is_several else both_sides(scores, 1))
 
-def make_model(fit: Fit, encoding: Encoding, label: str, settings: dict[str, Any]) -> Model:
-    """The model of a fit, each plane turned towards its own class."""
+
+def make_model(
+    fit: Fit, encoding: Encoding, label: str, settings: dict[str, Any], rule: Calibration | None = None
+) -> Model:
+    """The model of a fit, each plane turned towards its own class; ``rule`` makes probabilities of scores."""
     from .. import __version__
 
     mapped = fit.kernel_map
@@ -117,6 +129,8 @@ def make_model(fit: Fit, encoding: Encoding, label: str, settings: dict[str, Any
             f"code: use one of {', '.join(KERNELS)}, or keep the classifier itself with pickle or joblib"
         )
     names = [str(name) for name in fit.classes.tolist()]
+    if rule is not None and fit.labels.positive == 0:
+        rule = rule._replace(shifts=rule.shifts[::-1])
     facts = [_facts(result) for result in fit.results]
     return Model(
         label=label,
@@ -132,6 +146,7 @@ def make_model(fit: Fit, encoding: Encoding, label: str, settings: dict[str, Any
         kernel=None if mapped is None else mapped.kernel,
         landmarks=None if mapped is None else mapped.landmarks,
         student=fit.predictor if fit.has_student else None,
+        calibration=rule,
     )
 
 
@@ -155,7 +170,8 @@ def _facts(result: Result) -> dict[str, Any]:
 def save_model(model: Model, path: Path) -> None:
     """Write a model to a file in one step."""
     coef, intercept = model.coef.tolist(), model.intercept.tolist()
-    listed = model.is_several or model.student is not None  # older formats hold one plane without lists
+    # older formats hold one plane without lists
+    listed = model.is_several or model.student is not None or model.calibration is not None
     if listed:
         question = {"classes": list(model.classes), "totals": list(model.totals), "kernel": None}
     else:
@@ -176,6 +192,10 @@ def save_model(model: Model, path: Path) -> None:
         body["kernel"] = {**parameters, "landmarks": model.landmarks.tolist()}
     if model.student is not None:
         body["student"] = {name: part.tolist() for name, part in model.student._asdict().items()}
+    if model.calibration is not None:
+        shifts = model.calibration.shifts.tolist()
+        body |= {"probabilities": {"slope": model.calibration.slope, "shifts": shifts}}
+        body.setdefault("student", None)
     document = {
         "format": FORMAT,
         "version": _version(model),
@@ -189,8 +209,10 @@ def save_model(model: Model, path: Path) -> None:
 
 def _version(model: Model) -> int:
     """The least that holds the model."""
-    if model.student is not None:
+    if model.calibration is not None:
         return VERSION
+    if model.student is not None:
+        return TAUGHT_VERSION
     if model.is_several:
         return SEVERAL_VERSION
     return LINEAR_VERSION if model.kernel is None else KERNEL_VERSION
@@ -284,7 +306,18 @@ def _build_model(body: dict[str, Any], library: str, name: str) -> Model:
         kernel=kernel,
         landmarks=landmarks,
         student=_student(body.get("student"), question["coef"], name),
+        calibration=_calibration(body.get("probabilities"), len(question["classes"]), name),
     )
+
+
+def _calibration(given: dict[str, Any] | None, n_classes: int, name: str) -> Calibration | None:
+    if given is None:
+        return None
+    if len(given["shifts"]) != n_classes:
+        raise ModelFileError(
+            f"{name} contradicts itself: its probabilities do not fit its {n_classes} classes"
+        )
+    return Calibration(float(given["slope"]), np.array(given["shifts"], dtype=float))
 
 
 def _student(given: dict[str, Any] | None, coef: list[list[float]], name: str) -> Planes | None:
