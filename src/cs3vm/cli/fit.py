@@ -45,11 +45,14 @@ def fit(
     table: opt.TableFile,
     label: opt.Label,
     positive: opt.Positive = None,
-    n_positive: opt.NPositive = None,
+    n_positive: opt.TotalOrRange = None,
     positive_rate: opt.PositiveRate = None,
     total_positive: opt.TotalPositive = None,
     totals: opt.Totals = None,
     total: opt.Total = None,
+    totals_by: opt.TotalsBy = None,
+    totals_of: opt.TotalsOf = opt.CountedRows.UNLABELLED,
+    weight: opt.Weight = None,
     id_: opt.Id = None,
     features: opt.Features = None,
     exclude: opt.Exclude = None,
@@ -88,6 +91,7 @@ def fit(
     """
     check_packages(report=not no_report)
     from .inputs import Question, load
+    from .margins import read_totals_by
     from .totals import read_totals
 
     seconds, work = search_limits(method, solver, norm.value, time_limit, work_limit)
@@ -108,8 +112,10 @@ def fit(
         norm.value,
         predictor.value,
         work,
+        totals_of.value,
     )
     settings.check()
+    by_group = read_totals_by(totals_by)
     outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)
     data = load(
         Question(
@@ -125,9 +131,13 @@ def fit(
             categorical or (),
             impute is not None,
             read_totals(totals, total),
+            by_group,
+            weight,
+            totals_of is opt.CountedRows.ALL,
         )
     )
-    check_outputs(outputs.paths, force=force, inputs=[table, *([totals] if totals else [])])
+    inputs = [table, *([totals] if totals else []), *(one.path for one in by_group)]
+    check_outputs(outputs.paths, force=force, inputs=inputs)
     tell(data.notes, quiet=quiet)
     answer = search(data, settings, quiet=quiet or as_json)
     looks = look(answer.clf, data, folds, repeats, accuracy=not no_accuracy)
@@ -180,7 +190,11 @@ def _fit_table(clf: CS3VMClassifier, data: Data) -> None:
     import pandas as pd
 
     y = pd.Series(pd.Categorical(data.y, categories=data.classes))
-    clf.fit(data.X, y, n_positive=data.known)
+    if data.other is None:
+        clf.fit(data.X, y, n_positive=data.known)
+    else:
+        rate, groups, weight = data.other.positive_rate, data.other.groups, data.other.weight
+        clf.fit(data.X, y, n_positive=data.known, positive_rate=rate, sample_weight=weight, groups=groups)
 
 
 def _summary(

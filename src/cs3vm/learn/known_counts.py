@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from .._typing import IntArray
+from .._typing import BoolArray, IntArray
 from ..exceptions import Note
 from ..model.result import Result
 from ..model.totals import KnownTotals
@@ -97,18 +97,25 @@ class MetTotal:
         return {**asdict(self), "missed": self.missed}
 
 
+#: What a file holds of each.
+MET_FIELDS = tuple(field.name for field in fields(MetTotal))
+
+
+def met_by(result: Result, own: BoolArray) -> list[MetTotal]:
+    """The totals of a plane, and what it is given if these unlabelled rows are of its class."""
+    totals = result.problem.totals
+    parts = zip(totals.names, totals.low, totals.high, totals.counts(own), totals.weight, strict=True)
+    return [MetTotal(name or "all rows", *map(float, numbers)) for name, *numbers in parts]
+
+
 def met_totals(labels: Labels, results: Sequence[Result], answer: IntArray) -> list[MetTotal]:
     """Every total of a fit and what its labels give, the worst first; nothing for one number."""
     if results[0].problem.one_total:
         return []
     met = []
     for c, result in zip(labels.plane_classes, results, strict=True):
-        label, totals = labels.classes.tolist()[c], result.problem.totals
-        counts = totals.counts(answer == c)
-        for g, name in enumerate(totals.names):
-            called = " ".join(filter(None, [name or "all rows", f"({label})" if labels.is_several else ""]))
-            ends = float(totals.low[g]), float(totals.high[g])
-            met.append(MetTotal(called, *ends, float(counts[g]), float(totals.weight[g])))
+        of_class = f" ({labels.classes.tolist()[c]})" if labels.is_several else ""
+        met += [replace(one, name=f"{one.name}{of_class}") for one in met_by(result, answer == c)]
     return sorted(met, key=lambda one: -abs(one.missed))
 
 

@@ -21,6 +21,7 @@ from .bias import shown_bias
 from .figures import format_number
 from .planes import shown_planes
 from .separating import separating
+from .totals import known_total, missed, shown_totals, weights_words
 from .words import miss, percent, plain, sentence, versions, width
 
 
@@ -99,6 +100,7 @@ def content(
         "bars": _class_bars(fit, names.classes) if fit.is_several else _method_bars(fit),
         "methods": [] if fit.is_several else _methods(fit),
         "rows": _class_table(fit, names.classes) if fit.is_several else [],
+        "totals": shown_totals(fit),
         "moves": _moves(fit),
         "planes": shown_planes(fit, names.classes, names.features),
         "kernel": None if fit.kernel_map is None else fit.kernel_map.describe(),
@@ -125,8 +127,9 @@ def _sizes(fit: Fit) -> dict[str, str]:
         "labelled": format_number(int(np.sum(codes >= 0))),
         "unlabelled": format_number(int(np.sum(codes < 0))),
         "weighted": format_number(problem.total_weight) if weighted else "",
-        "tau": format_number(problem.n_positive),
-        "tau_share": percent(problem.n_positive, problem.total_weight),
+        "tau": known_total(problem)[0],
+        "tau_share": known_total(problem)[1],
+        "design": weights_words(fit),
         "k": format_number(len(fit.classes)),
     }
 
@@ -157,12 +160,8 @@ def _cards(fit: Fit, classes: Sequence[str]) -> list[Card]:
             Card("known totals that the answer meets", str(len(classes)), all_of, "hit"),
             moved,
         ]
-    whole, total = fit.problem.total_weight, fit.problem.n_positive
-    known = Card(
-        f"known total of “{_pair(fit, classes)[0]}”",
-        format_number(total),
-        f"{percent(total, whole)} of the unlabelled",
-    )
+    total, share = known_total(fit.problem)
+    known = Card(f"known total of “{_pair(fit, classes)[0]}”", total, f"{share} of the unlabelled")
     cards = [known, _count_card("a plain SVM would say", fit.baselines["svm"][0])]
     if fit.method != "svm":
         cards += [_count_card(f"{title_of(fit.method)} says", fit.results[0]), moved]
@@ -194,7 +193,7 @@ def _svm_counts(fit: Fit) -> IntArray:
 
 
 def _count_card(title: str, result: Result) -> Card:
-    said = miss(result.count, result.problem.n_positive)
+    said = missed(result)
     share = percent(result.count, result.problem.total_weight)
     met = said == "met"
     return Card(
@@ -211,7 +210,7 @@ def _answers(fit: Fit) -> dict[str, Result]:
 
 
 def _method_bars(fit: Fit) -> list[Bar]:
-    whole, total = fit.problem.total_weight, fit.problem.n_positive
+    whole, total = fit.problem.total_weight, float(fit.totals[0])
     return [
         Bar(
             title_of(name),
@@ -248,7 +247,7 @@ def _methods(fit: Fit) -> list[MethodRow]:
                 own=name == fit.method,
                 count=format_number(result.count),
                 share=percent(result.count, result.problem.total_weight),
-                miss=miss(result.count, result.problem.n_positive),
+                miss=missed(result),
                 changed="–" if result is naive else format_number(changed),
                 objective=f"{result.objective:.5g}",
                 seconds=f"{result.seconds:.2f}",

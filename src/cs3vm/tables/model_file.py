@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import FloatArray, LabelArray
+from .._typing import BoolArray, FloatArray, LabelArray
 from ..exceptions import ModelFileError
 from ..learn.fit import Planes
 from ..learn.kernel import Kernel
+from ..learn.known_counts import MET_FIELDS, MetTotal, met_by
 from ..learn.planes import both_sides
 from ..learn.probabilities import Calibration
 from ..learn.scaling import RankScaling, Scaling
@@ -29,6 +30,7 @@ from .schema import (
     TAUGHT_VERSION,
     VERSION,
     check,
+    check_totals,
 )
 
 if TYPE_CHECKING:
@@ -83,6 +85,16 @@ class Model:
         return self.classes[0]
 
     @property
+    def known_totals(self) -> dict[str, list[MetTotal]]:
+        """Several totals of each class with a plane, as they were given and met; empty for one number."""
+        facts = [self.result[name] for name in self.classes] if self.is_several else [self.result]
+        return {
+            name: [MetTotal(**{field: one[field] for field in MET_FIELDS}) for one in fact["totals"]]
+            for name, fact in zip(self.plane_classes, facts, strict=True)
+            if "totals" in fact
+        }
+
+    @property
     def n_positive(self) -> float:
         """The total of the positive one of two classes."""
         return self.totals[0]
@@ -128,10 +140,18 @@ def make_model(
             f"a model with a {mapped.kernel.name} kernel cannot be written to a model file, which holds no "
             f"code: use one of {', '.join(KERNELS)}, or keep the classifier itself with pickle or joblib"
         )
+    if fit.group_columns is not None:
+        raise ModelFileError(
+            "a model whose groups have thresholds of their own cannot be written to a model file: fit "
+            "without group_intercepts, or keep the classifier itself with pickle or joblib"
+        )
     names = [str(name) for name in fit.classes.tolist()]
     if rule is not None and fit.labels.positive == 0:
         rule = rule._replace(shifts=rule.shifts[::-1])
-    facts = [_facts(result) for result in fit.results]
+    facts = [
+        _facts(result, fit.answer == c)
+        for c, result in zip(fit.labels.plane_classes, fit.results, strict=True)
+    ]
     return Model(
         label=label,
         classes=tuple(names[::-1] if fit.labels.positive == 0 else names),
@@ -150,8 +170,8 @@ def make_model(
     )
 
 
-def _facts(result: Result) -> dict[str, Any]:
-    """What is known about the fit of one hyperplane."""
+def _facts(result: Result, own: BoolArray) -> dict[str, Any]:
+    """What is known about the fit of one hyperplane, to whose class these unlabelled rows belong."""
     kernel = result.extras.get("kernel")
     return {
         "status": result.status.value,
@@ -164,6 +184,7 @@ def _facts(result: Result) -> dict[str, Any]:
         "unlabelled": result.problem.m,
         "seconds": round(result.seconds, 3),
         **({} if kernel is None else {"kernel": kernel}),
+        **({} if result.problem.one_total else {"totals": [one.as_dict() for one in met_by(result, own)]}),
     }
 
 
@@ -243,6 +264,7 @@ def load_model(path: Path) -> Model:
             "original file, or fit the model again"
         )
     check(body, SCHEMAS[version], path.name, "model")
+    check_totals(body["result"], path.name)
     return _build_model(body, document["library"], path.name)
 
 

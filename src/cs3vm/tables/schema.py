@@ -86,6 +86,8 @@ def _any_scaling(value: Any) -> bool:
     )
 
 
+#: One of several totals, and how it was met.
+_a_total = _record({"name": _text, **dict.fromkeys(("low", "high", "count", "weight", "missed"), _number)})
 _MODEL: dict[str, Test] = {
     "label": _text,
     "positive": _text,
@@ -144,3 +146,10 @@ def check(data: dict[str, Any], schema: dict[str, Test], name: str, place: str) 
     unknown = sorted(set(data) - set(schema))
     if unknown:
         raise ModelFileError(f"{name} is not a valid model: {place} has the unknown field {unknown[0]!r}")
+
+
+def check_totals(facts: dict[str, Any], name: str) -> None:
+    """Refuse lists of totals, which the facts about a fit or its classes may have, with gaps."""
+    for fact in (facts, *(value for value in facts.values() if isinstance(value, dict))):
+        if "totals" in fact and not _list_of(_a_total)(fact["totals"]):
+            raise ModelFileError(f"{name} is not a valid model: 'totals' in result has a wrong value")
