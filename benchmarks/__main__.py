@@ -309,5 +309,23 @@ def categories(
     bench.run(out or RESULTS / "categories.csv", names, seeds, short, long, jobs)
 
 
+@app.command()
+def totals(
+    data: Data = "../shared/pmlb",
+    max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 1500,
+    seeds: Annotated[str, typer.Option(help="Seeds of the samples, separated by commas.")] = "0",
+    time_limit: Annotated[float, typer.Option(help="Seconds for the heuristic on each instance.")] = 3.0,
+    proof_limit: Annotated[float, typer.Option(help="Seconds for each proof.")] = 60.0,
+    jobs: Jobs = 1,
+    out: Annotated[Path | None, typer.Option(help="Folder of the results.")] = None,
+) -> None:
+    """Totals by group: what they are worth, what wrong ones cost, how often they are proven."""
+    from benchmarks import totals as bench
+
+    os.environ["CS3VM_DATA"] = data
+    numbers = [int(seed) for seed in seeds.split(",")]
+    bench.run(out or RESULTS, max_n, numbers, time_limit, proof_limit, jobs)
+
+
 if __name__ == "__main__":
     app()

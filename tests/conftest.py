@@ -53,7 +53,12 @@ MANY = (
     "tests/engine/exact/test_tree.py::test_brute_force",
     "tests/methods/test_paper_theorems.py",
     "tests/model/test_norms.py::test_every_solver_and_method_against_brute_force",
+    "tests/methods/test_several_totals.py::test_no_method_is_below_the_optimum_and_no_bound_above",
+    "tests/methods/test_several_totals.py::test_bounds_of_every_method",
+    "tests/methods/test_several_totals.py::test_related_problems_have_related_optima",
     "tests/solvers/test_agreement.py::test_solvers_agree_on_other_norms",
+    "tests/solvers/test_several_totals.py::test_brute_force",
+    "tests/solvers/test_several_totals.py::test_every_big_m_gives_the_same_optimum",
 )
 
 

@@ -174,7 +174,8 @@ def _point_below(
             )
             if value is not None and value < Fraction(level):
                 return _refutation(level, float(value), "another answer")
-            suspicion = result.objective
+            if suspicion is None or result.objective < suspicion.objective:
+                suspicion = result
     found = None
     if oracle is not None:
         try:
@@ -191,8 +192,8 @@ def _point_below(
         passes = problem.violation(point.w, b, z) <= allowed_violation(problem, point.w, b)
         if passes and value < level - oracle.error(value):
             return _decided(problem, level, value, z)
-    if suspicion is not None and suspicion < level * (1.0 - 1e-6):
-        return Finding("suspect", f"bound {level!r}, but another answer has {suspicion!r}")
+    if suspicion is not None and suspicion.objective < level * (1.0 - 1e-6):
+        return _decided(problem, level, suspicion.objective, np.asarray(suspicion.z))
     return None
 
 

@@ -251,3 +251,55 @@ def test_sides_that_are_rows_are_refused():
     document["z"] = document["problem"]["U"]
     with pytest.raises(InvalidProblemError, match="incomplete or damaged"):
         Result.from_json(json.dumps(document))
+
+
+@pytest.mark.skipif("gurobi" not in available_solvers(), reason="Gurobi is not installed")
+@pytest.mark.parametrize("big_m", ["indicator", "paper"])
+def test_gurobi_claims_nothing_about_wide_scores(big_m):
+    """Scores up to 10⁹ times the tolerance: it called a point optimal that costs twice the optimum."""
+    problem = Problem(
+        [[0.0, 0.0]],
+        [1],
+        [[0.0, 900000.0], [-4.0, 100000.0], [20.0, -600000.0], [9.0, -300000.0]],
+        6000000.0,
+        weights=[3800000.0, 1100000.0, 1200000.0, 4600000.0],
+        side_margin=1.0,
+    )
+    best = bnb(problem)
+    assert best.is_optimal
+    assert solve(problem, "cs3vm", solver="gurobi", big_m=big_m).lower_bound <= best.objective
+
+
+def test_a_bound_is_balanced_before_the_intercept_takes_its_share():
+    """|b| may be 10⁴ here: of Σ c = 10⁻⁸ it left a gap that no search closes."""
+    problem = Problem(
+        [[784.0, 0.0108, 0.0103], [784.0, 0.0, 0.0], [0.0, 0.0, 0.0103], [784.0, 0.0, 0.0]],
+        [-1, -1, -1, -1],
+        [[784.0, 0.0108, 0.0], [784.0, 0.0108, 0.0], [784.0, 0.0108, 0.0], [0.0, 0.0, 0.0103]],
+        0.0,
+        side=[0, 0, 1, 0],
+        C=24.25,
+        side_margin=0.001,
+    )
+    from cs3vm.convex.svm import balanced, dual_bound, solve_convex
+
+    side = np.array([1, 1, 1, -1], dtype=np.int8)
+    solution = solve_convex(problem, side)
+    alpha, beta = solution.alpha, solution.beta + 1e-6 * (solution.beta > 0)
+    balanced_alpha, balanced_beta = balanced(problem, alpha, beta)
+    assert abs(problem.y @ balanced_alpha + balanced_beta.sum()) < 1e-12
+    value = problem.svm_value(solution.w, solution.b)
+    assert value * (1.0 - 1e-5) <= dual_bound(problem, alpha, beta, 1.01 * value) <= value
+
+
+def test_another_answer_within_the_tolerance_is_decided_in_rationals():
+    problem = Problem(
+        [[0.0]],
+        [1],
+        [[1e-07], [0.0], [0.0]],
+        1129900500000.0,
+        weights=[118073140.0, 33122827000.0, 1096777700000.0],
+        side_margin=1e-06,
+    )
+    answers = [call(problem, how) for how in ({"solver": "bnb"}, {"method": "direct"})]
+    assert judge(problem, answers, Oracle(problem)) == []

@@ -115,6 +115,8 @@ def dual_bound(problem: Problem, alpha: FloatArray, beta: FloatArray, upper: flo
     ``upper``: B bounds ``|b|`` there and r the rounding. The smaller of D and ``upper`` is valid everywhere.
     """
     alpha = np.clip(alpha, 0.0, problem.C)
+    if problem.norm == "l2":  # for the others Σ c = 0 is dearer than it is worth
+        alpha, beta = balanced(problem, alpha, beta)
     support = np.flatnonzero(beta)
     labelled, held = alpha * problem.y, beta[support]
     v = labelled @ problem.X + held @ problem.U[support]
@@ -128,6 +130,21 @@ def dual_bound(problem: Problem, alpha: FloatArray, beta: FloatArray, upper: flo
     p = (int(np.count_nonzero(alpha)) + len(support) + problem.d + 4) * UNIT_ROUNDOFF
     rounding = p / (1.0 - p) * (linear + slope * (size + spread) + B * mass)
     return min(linear - conjugate - B * imbalance - rounding, upper)
+
+
+def balanced(problem: Problem, alpha: FloatArray, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Let one multiplier absorb what rounding left of Σ c, where it has room: B may be large."""
+    alpha, beta = alpha.copy(), beta.copy()
+    total = float(problem.y @ alpha + beta.sum())
+    for j in np.flatnonzero(beta):
+        if (beta[j] - total) * beta[j] > 0:
+            beta[j] -= total
+            return alpha, beta
+    room = alpha - problem.y * total
+    inside = np.flatnonzero((alpha > 0) & (alpha < problem.C) & (room >= 0) & (room <= problem.C))
+    if len(inside):
+        alpha[inside[0]] = room[inside[0]]
+    return alpha, beta
 
 
 def _conjugate(problem: Problem, v: FloatArray, upper: float) -> tuple[float, float, float]:

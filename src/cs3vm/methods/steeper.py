@@ -44,6 +44,6 @@ def best_gap(problem: Problem, w: FloatArray) -> float:
     scores = scores[order]
     gaps = np.append(np.inf, np.append(scores[:-1] - scores[1:], np.inf))
     possible = np.flatnonzero(gaps > smallest_gap(scores))
-    prices = np.add(*prices_along(problem.totals, np.zeros(problem.m, dtype=np.int8), order))[possible]
+    prices = np.add(*prices_along(problem.totals, np.zeros(len(problem.totals)), order))[possible]
     least = prices <= prices.min() + _SAME_PRICE * float(problem.totals.penalty @ problem.totals.weight)
     return float(gaps[possible[least]].max())

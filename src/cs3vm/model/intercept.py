@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray
-from .subset_sum import nearest_subset, split
+from .splitting import split
+from .subset_sum import nearest_subset
 from .totals import KnownTotals
+from .window import Window
 
 #: Scores closer than this, relative to the largest, are one tied group; weights may be split inside it.
 TIE_TOLERANCE = 1e-12
@@ -34,7 +36,7 @@ class Intercept(NamedTuple):
     b: float
     z: NDArray[np.int8]
     cost: float
-    exact: bool  # False only where a large tied group of unequal weights was split greedily
+    exact: bool  # False only where a large tied group was split greedily, or many could be
 
 
 class HingeSum:
@@ -102,10 +104,16 @@ def _for_several(
     slack: float,
 ) -> Intercept | None:
     """The same for intervals and several totals: along the ranking, the price of each changes row by row."""
-    free = np.flatnonzero(side == 0)
+    free, counts = side == 0, totals.counts(side > 0)
+    above = np.zeros(0, dtype=np.intp)
+    if side_margin == 0.0 and np.count_nonzero(free) > WINDOW_ROWS:
+        window = Window(hinge, scores, None if free.all() else free, totals, counts, limits)
+        above = np.flatnonzero(free & ~window.inside & (scores > scores[window.inside].min()))
+        free, counts, limits = window.inside, window.counts, window.limits
+    free = np.flatnonzero(free)
     order = free[np.argsort(-scores[free], kind="stable")]
     ranked = scores[order]
-    short, over = prices_along(totals, side, order)
+    short, over = prices_along(totals, counts, order)
     lower = np.append(-np.inf, side_margin - ranked)
     upper = np.append(-side_margin - ranked, np.inf)
     b, reachable = _clip_to_intervals(hinge.minimisers(), lower, upper, limits, slack)
@@ -114,19 +122,23 @@ def _for_several(
     best: Intercept | None = None
     if np.isfinite(cost[c]):
         z = (side > 0).astype(np.int8)
-        z[order[:c]] = 1
+        z[above] = z[order[:c]] = 1
         price = totals.price(totals.counts(z))
         best = Intercept(float(b[c]), z, float(hinge(b[c : c + 1])[0]) + price, True)
     if side_margin > 0.0 or len(order) < 2:
         return best
-    return _with_a_split(best, hinge, ranked, order, side, totals, (short, over), limits, slack)
+    z = (side > 0).astype(np.int8)
+    z[above] = 1
+    return _with_a_split(best, hinge, ranked, order, z, totals, (short, over), limits, slack)
 
 
 def prices_along(
-    totals: KnownTotals, side: NDArray[np.int8], order: NDArray[np.intp]
+    totals: KnownTotals, start: FloatArray, order: NDArray[np.intp]
 ) -> tuple[FloatArray, FloatArray]:
-    """What shortfall and excess cost when the first 0, 1, … rows of the ranking are positive."""
-    start = totals.counts(side > 0)
+    """What shortfall and excess cost when the first 0, 1, … rows of the ranking are positive, too.
+
+    ``start`` are the counts without them.
+    """
     of_row = totals.of_row
     number = of_row.start[order + 1] - of_row.start[order]
     place = np.repeat(np.arange(len(order)), number)
@@ -171,7 +183,7 @@ def _with_a_split(
     hinge: HingeSum,
     ranked: FloatArray,
     order: NDArray[np.intp],
-    side: NDArray[np.int8],
+    base: NDArray[np.int8],
     totals: KnownTotals,
     prices: tuple[FloatArray, FloatArray],
     limits: tuple[float, float],
@@ -184,19 +196,21 @@ def _with_a_split(
     b = -0.5 * (ranked[start] + ranked[stop - 1])
     promise = hinge(b) + prices[0][stop] + prices[1][start]
     promise[(b < limits[0] - slack) | (b > limits[1] + slack)] = np.inf
-    for run in np.argsort(promise, kind="stable")[:SPLITS]:
+    promising = np.argsort(promise, kind="stable")
+    unsure = float(np.min(promise[promising[SPLITS:]], initial=np.inf))
+    for run in promising[:SPLITS]:
         if not promise[run] < (np.inf if best is None else best.cost):
-            return best
-        z = (side > 0).astype(np.int8)
+            break
+        z = base.copy()
         z[order[: start[run]]] = 1
-        z[split(totals, z, order[start[run] : stop[run]])] = 1
+        rows, exact = split(totals, z, order[start[run] : stop[run]])
+        z[rows] = 1
         cost = float(hinge(b[run : run + 1])[0]) + totals.price(totals.counts(z))
-        exact = cost <= float(promise[run]) * (1.0 + 1e-12)
+        if not exact:
+            unsure = min(unsure, float(promise[run]))
         if best is None or cost < best.cost:
-            best = Intercept(float(b[run]), z, cost, exact)
-        elif not exact:
-            best = best._replace(exact=False)
-    return best
+            best = Intercept(float(b[run]), z, cost, True)
+    return best if best is None else best._replace(exact=unsure >= best.cost * (1.0 - 1e-12))
 
 
 def _for_one_total(

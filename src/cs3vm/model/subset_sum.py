@@ -6,48 +6,12 @@ from math import ceil, floor
 
 import numpy as np
 
-from .._typing import FloatArray, IntArray, RowArray, SignArray
-from .totals import KnownTotals
+from .._typing import FloatArray, IntArray, RowArray
 
 #: Largest table (members × weight, in bits) of the dynamic programme; beyond it a greedy choice is flagged.
 SUBSET_TABLE_LIMIT = 10**8
 #: Up to this many members all subsets are enumerated; with fractional or huge weights, up to the second.
 SUBSET_QUICK_LIMIT, SUBSET_ENUMERATION_LIMIT = 12, 18
-#: How often the rows of each cell are chosen anew, where totals overlap.
-SWEEPS = 4
-
-
-def split(totals: KnownTotals, z: SignArray, rows: RowArray) -> RowArray:
-    """Which of these rows to make positive, besides those of ``z``, for the totals' sake.
-
-    Rows that are in the same totals are chosen together, cell after cell; a few times where totals overlap.
-    """
-    counts = totals.counts(z)
-    cells = totals.cells[rows]
-    members = [rows[cells == cell] for cell in np.unique(cells)]
-    chosen = [np.zeros(0, dtype=np.intp) for _ in members]
-    for _ in range(SWEEPS if totals.overlap else 1):
-        for i, own in enumerate(members):
-            g = totals.of_row.total[totals.of_row.start[own[0]] : totals.of_row.start[own[0] + 1]]
-            weights = totals.weights[own]
-            base = counts[g] - float(totals.weights[chosen[i]].sum())
-            picked = own[_for_interval(totals, g, base, weights)]
-            counts[g] = base + float(totals.weights[picked].sum())
-            chosen[i] = picked
-    return np.concatenate(chosen)
-
-
-def _for_interval(totals: KnownTotals, g: IntArray, base: FloatArray, weights: FloatArray) -> RowArray:
-    """Indices of the weights to add to the counts ``base`` of the totals g."""
-    breaks = np.concatenate([[0.0, weights.sum()], totals.low[g] - base, totals.high[g] - base])
-    breaks = np.unique(np.clip(breaks, 0.0, weights.sum()))
-    counts = base[:, None] + breaks
-    misses = np.maximum(0.0, np.maximum(totals.low[g][:, None] - counts, counts - totals.high[g][:, None]))
-    cost = totals.penalty[g] @ misses
-    good = breaks[cost <= cost.min() * (1.0 + 1e-12)]
-    if np.all(weights == 1.0):
-        return np.arange(int(np.ceil(good[0] - 1e-9)) if good[-1] >= np.ceil(good[0]) else round(good[0]))
-    return nearest_subset(weights, 0.5 * float(good[0] + good[-1]))[0]
 
 
 def nearest_subset(weights: FloatArray, target: float) -> tuple[RowArray, bool]:

@@ -21,6 +21,8 @@ from ..exceptions import InvalidProblemError
 
 #: Sums of weights that miss a whole number, or their sum, by no more than this (relative) are rounded.
 _ROUNDING = 1e-12
+#: So many totals are counted one by one; more in one pass over all rows.
+FEW = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,18 +140,33 @@ class KnownTotals:
         return self.weights if self.of_all[g] else self.weights[self.rows[g]]
 
     @cached_property
-    def of_row(self) -> OfRow:
-        """The totals of each row."""
+    def pairs(self) -> tuple[RowArray, IntArray]:
+        """Every row with each of its totals, row by row."""
         totals = np.repeat(np.arange(len(self)), [len(rows) for rows in self.rows])
         rows = np.concatenate([*self.rows, np.zeros(0, dtype=np.intp)])
         order = np.argsort(rows, kind="stable")
+        return rows[order], totals[order].astype(np.int64)
+
+    @cached_property
+    def of_row(self) -> OfRow:
+        """The totals of each row."""
+        rows, totals = self.pairs
         number = np.bincount(rows, minlength=len(self.weights))
-        return OfRow(np.append(0, np.cumsum(number)).astype(np.int64), totals[order].astype(np.int64))
+        return OfRow(np.append(0, np.cumsum(number)).astype(np.int64), totals)
+
+    def of(self, row: int) -> IntArray:
+        """The totals of one row."""
+        start = self.of_row.start
+        return self.of_row.total[start[row] : start[row + 1]]
 
     @cached_property
     def cells(self) -> IntArray:
         """A number for each row, the same for rows that are in the same totals."""
         cell = np.zeros(len(self.weights), dtype=np.int64)
+        if not self.overlap:
+            rows, total = self.pairs
+            cell[rows] = 1 + total
+            return cell
         for rows in self.rows:
             inside = np.zeros(len(cell), dtype=np.int64)
             inside[rows] = 1
@@ -164,6 +181,12 @@ class KnownTotals:
     def counts(self, z: ArrayLike) -> FloatArray:
         """Weight of the positive rows of each total."""
         positive = np.asarray(z) > 0
+        if len(self) > FEW:
+            rows, total = self.pairs
+            kept = positive[rows]
+            return np.asarray(
+                np.bincount(total[kept], self.weights[rows[kept]], minlength=len(self)), dtype=float
+            )
         return np.array(
             [
                 float(self._weights(g) @ (positive if self.of_all[g] else positive[self.rows[g]]))
@@ -273,18 +296,19 @@ def bind(given: Any, weights: FloatArray, count_penalty: float) -> KnownTotals:
     )
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def as_totals(given: Any) -> Totals:
     """A number, a pair or a total as a list of totals; prices that are not given stay open."""
     if isinstance(given, Totals):
         return given
     if isinstance(given, Total):
         return Totals([given])
-    if isinstance(given, Real) and not isinstance(given, bool):
-        return Totals([Total(None, float(given))])
-    if isinstance(given, list | tuple | np.ndarray) and len(given) == 2:
-        ends: list[Any] = list(given)
-        if all(isinstance(end, Real) and not isinstance(end, bool) for end in ends):
-            return Totals([Total(None, float(ends[0]), float(ends[1]))])
+    ends = list(given) if isinstance(given, list | tuple) else [given]
+    if len(ends) in (1, 2) and all(_is_number(end) for end in ends):
+        return Totals([Total(None, float(ends[0]), float(ends[-1]))])
     raise InvalidProblemError(
         f"n_positive must be a number, got {given!r} ({type(given).__name__}): give the known total of "
         "positives among the unlabelled rows, a pair (low, high), or Totals"

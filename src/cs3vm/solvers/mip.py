@@ -34,6 +34,8 @@ CLAIM_TOLERANCE = 1e-6
 BOUND_MARGIN = 1e-7
 #: A bound counts only if a tolerance, at its worst place, is worth less than this share of the objective.
 SUPPORTED = 1e-4
+#: And a row's score may be off by so much at most, in units of the labelled margin.
+MEANT = 1e-2
 #: The largest value of a feature, and C and the count penalty, between which the bounds of HiGHS and SCIP on
 #: linear models held. Measured: beyond, both take optimal weights or prices for zero, and claim too much.
 SAFE_FEATURES, SAFE_PRICES = (1e-5, 1e6), (1e-5, np.inf)
@@ -219,9 +221,12 @@ def supports(problem: Problem, value: float) -> bool:
 
     A row that is violated by t costs t times its multiplier, which is the price of a labelled row, or of the
     count; a reduced cost that is off by t costs t times the range of its variable among better points; a side
-    that is off by t counts as t times the weight of its row, in each of its totals. So prices or weights over
-    many orders of magnitude leave nothing of a bound.
+    that is off by t counts as t times the weight of its row, in each of its totals, and moves the row by t
+    times the range of scores. So prices, weights or features over many orders of magnitude leave nothing of
+    a bound.
     """
+    if FEASIBILITY_TOLERANCE * problem.reach(value) * problem.radius > MEANT:
+        return False
     totals = problem.totals
     ranges = problem.reach(value), problem.intercept_bound(value), float((value / problem.C).max())
     of_rows = (problem.weights * totals.prices_of_rows).max(initial=0.0)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, SignArray
-from ...convex.svm import dual_bound
+from ...convex.svm import balanced, dual_bound
 from ...exceptions import OutputError
 from ...model.problem import Problem
 from ...model.result import Result
@@ -196,7 +196,7 @@ class _Prover:
         beta = c[n:].copy()
         hi, lo = self.relaxation.box.hi[n:], self.relaxation.box.lo[n:]
         beta = np.clip(beta, lo, hi)
-        alpha, beta = _balanced(problem, alpha, beta)
+        alpha, beta = balanced(problem, alpha, beta)
         value = dual_bound(problem, alpha, beta, self.level) * (1.0 - MARGIN)
         self._write(
             {
@@ -293,17 +293,3 @@ class _Bounds:
         rest = self.values[1:] + self._price(np.cumsum(self.mended[:, 1:], axis=1))
         stays = min(self.none, float(rest.min(initial=np.inf))) * (1.0 - MARGIN)
         return (int(self.candidates[0]), int(self.to[0])) if stays >= cutoff else None
-
-
-def _balanced(problem: Problem, alpha: FloatArray, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Let one multiplier absorb what rounding left of Σ c, where it has room."""
-    total = float(problem.y @ alpha + beta.sum())
-    for j in np.flatnonzero(beta):
-        if (beta[j] - total) * beta[j] > 0:
-            beta[j] -= total
-            return alpha, beta
-    room = alpha - problem.y * total
-    inside = np.flatnonzero((alpha > 0) & (alpha < problem.C) & (room >= 0) & (room <= problem.C))
-    if len(inside):
-        alpha[inside[0]] = room[inside[0]]
-    return alpha, beta

@@ -142,7 +142,7 @@ class Search:
         free = ranking.free if ranking.any_fixed else np.arange(problem.m)
         if not ranking.unit:
             free = free[np.argsort(-plane.unlabelled[free], kind="stable")]
-            short, over = prices_along(problem.totals, problem.side, free)
+            short, over = prices_along(problem.totals, problem.totals.counts(z), free)
             z[free[: int(np.argmin(short + over))]] = 1
             return z
         number = round(plane.total - ranking.base if fits else ranking.target)

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, RowArray
-from ...model.intercept import EMPTY_TOLERANCE
+from ...model.intercept import EMPTY_TOLERANCE, HingeSum
 from ...model.problem import Problem
+from ...model.window import Window
 from ..jit import strict_kernel
 
 #: From this many unlabelled rows on, only the scores between the two best intercepts are sorted.
@@ -81,32 +82,50 @@ class Ranking:
         first = 0
         if self.unit and len(scores) > WINDOW_ROWS and margin == 0.0:
             first, scores = self._window(scores, _minimiser(breaks))
+        if self.several:
+            return self._judge_several(labelled, unlabelled, (low, high), breaks, slack)
         if self.unit:
             ordered, weights = np.sort(-scores), self.weights
         else:
             order = np.argsort(-scores, kind="stable")
             ordered, weights = -scores[order], self.weights[order]
         prices = np.empty(len(ordered) + 1)
-        if self.several:
-            self._prices(self.free[order] if self.any_fixed else order, prices)
-        else:
-            _prices_of_one(weights, float(first), self.target, problem.count_penalty, prices)
+        _prices_of_one(weights, float(first), self.target, problem.count_penalty, prices)
         cost, b, number = _cheapest(ordered, prices, low, high, breaks, margin, slack)
         return Judgement(cost, b, self.base + first + float(weights[:number].sum()))
 
-    def _prices(self, order: RowArray, prices: FloatArray) -> None:
-        totals = self.problem.totals
+    def _judge_several(
+        self,
+        labelled: FloatArray,
+        unlabelled: FloatArray,
+        limits: tuple[float, float],
+        breaks: Breaks,
+        slack: float,
+    ) -> Judgement:
+        problem, totals = self.problem, self.problem.totals
+        rows, counts = self.free if self.any_fixed else None, self.fixed_counts
+        if len(unlabelled) > WINDOW_ROWS and problem.side_margin == 0.0:
+            hinge = HingeSum(labelled, problem.y, problem.C)
+            free = problem.side == 0 if self.any_fixed else None
+            window = Window(hinge, unlabelled, free, totals, counts, limits)
+            rows, counts, limits = np.flatnonzero(window.inside), window.counts, window.limits
+        ranked = -(unlabelled if rows is None else unlabelled[rows])
+        order = np.argsort(ranked, kind="stable")
+        ranked = ranked[order]
+        prices = np.empty(len(ranked) + 1)
         _prices_of_several(
-            order,
+            order if rows is None else rows[order],
             totals.weights,
             totals.of_row.start,
             totals.of_row.total,
             totals.low,
             totals.high,
             totals.penalty,
-            self.fixed_counts.copy(),
+            counts.copy(),
             prices,
         )
+        cost, b, _ = _cheapest(ranked, prices, *limits, breaks, problem.side_margin, slack)
+        return Judgement(cost, b, np.nan)  # sides are told by the best intercept
 
     def _ascending(self, breaks: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self.equal_C:

@@ -63,7 +63,7 @@ def blocking(search: Search, plane: Plane) -> Group | None:
     cuts = np.concatenate([[0], np.flatnonzero(gaps & (scores[:-1] > scores[1:])) + 1, [len(rows)]])
     above = totals[cuts]
     if ranking.several:
-        short, over = prices_along(problem.totals, problem.side, rows)
+        short, over = prices_along(problem.totals, ranking.fixed_counts, rows)
         target = float(totals[int(np.argmin(short + over))])
     else:
         target = ranking.target
