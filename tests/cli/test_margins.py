@@ -166,6 +166,23 @@ def test_what_is_refused(people, tmp_path, file, words, message):
     assert not (tmp_path / "people.labels.csv").exists()
 
 
+def test_a_range_of_totals(people):
+    method = ("--method", "top_tau", "--no-accuracy")
+    result = fit("--n-positive", 30, "--n-positive-range", "20:40", "--exclude", "wt", method=method)
+    assert result.exit_code == 0, result.output
+    labels = pd.read_csv("people.labels.csv")
+    assert 10 <= np.sum(labels["stable"] == 0) <= 25
+    assert labels["stable"][labels["given"].notna()].all()
+    assert "labels that change" in result.stdout
+    with open("people.report.html", encoding="utf-8") as file:
+        assert "If the total were another one" in file.read()
+    words = ("--n-positive", 30, "--n-positive-range", "20:40", "--exclude", "wt", "--force")
+    again = summary(*words, method=QUICK)["sensitivity"]
+    assert again["unstable"] == np.sum(labels["stable"] == 0)
+    assert (again["totals"][0], again["given"], again["totals"][-1]) == (20, 30, 40)
+    assert fit("--n-positive", 30, "--n-positive-range", "20", "--force").exit_code == 2
+
+
 @pytest.mark.parametrize("text", ["-1", "3:", ":3", "5:3", "x", "nan", "1:inf"])
 def test_what_is_no_total(text):
     with pytest.raises(ValueError, match=r".+"):

@@ -19,6 +19,7 @@ from .common import CtrlC, check_packages, command_line, tell
 from .looks import Looks, look
 from .outputs import Outputs, write_answer, write_report
 from .settings import Settings, search_limits
+from .varied import check_range, vary_total
 from .words import kernel_fields, predictor_fields, printed, summary_fields
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def fit(
     total_positive: opt.TotalPositive = None,
     totals: opt.Totals = None,
     total: opt.Total = None,
+    n_positive_range: opt.RangeOfTotals = None,
     totals_by: opt.TotalsBy = None,
     totals_of: opt.TotalsOf = opt.CountedRows.UNLABELLED,
     weight: opt.Weight = None,
@@ -136,24 +138,30 @@ def fit(
             totals_of is opt.CountedRows.ALL,
         )
     )
+    check_range(n_positive_range, data)
     inputs = [table, *([totals] if totals else []), *(one.path for one in by_group)]
     check_outputs(outputs.paths, force=force, inputs=inputs)
     tell(data.notes, quiet=quiet)
     answer = search(data, settings, quiet=quiet or as_json)
     looks = look(answer.clf, data, folds, repeats, accuracy=not no_accuracy)
+    varied = None if n_positive_range is None else vary_total(answer.fit, n_positive_range)
     told = [*answer.notes, *answer.warnings, *(note.for_command_line() for note in looks.notes)]
     tell(told, quiet=quiet)
     with all_or_none():
-        write_answer(answer.fit, data, outputs, label, id_, settings, looks)
+        write_answer(answer.fit, data, outputs, label, id_, settings, looks, varied)
         if outputs.report is not None:
             command = command_line(ctx)
-            write_report(answer.clf, data, outputs.report, label, command, answer.notes, settings, looks)
+            about = (answer.notes, settings, looks, varied)
+            write_report(answer.clf, data, outputs.report, label, command, *about)
     if as_json:
         summary = _summary(answer, data, outputs, label, looks, told)
+        summary |= {} if varied is None else {"sensitivity": varied.as_dict()}
         typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
     elif not quiet:
         for line in printed(answer.fit, data, label, looks):
             typer.echo(line)
+        if varied is not None:
+            typer.echo(f"\n{varied}\n")
         typer.echo("Written: " + ", ".join(str(path) for path in outputs.paths))
 
 

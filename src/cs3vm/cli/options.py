@@ -146,6 +146,16 @@ TotalOrRange = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+RangeOfTotals = Annotated[
+    Any,
+    typer.Option(
+        "--n-positive-range",
+        parser=_total,
+        metavar="LOW:HIGH",
+        help="See which labels change if the total is another one, from low to high.",
+        rich_help_panel=DATA,
+    ),
+]
 TotalsBy = Annotated[
     list[str] | None,
     typer.Option(

@@ -16,6 +16,7 @@ from .settings import Settings
 if TYPE_CHECKING:
     from ..learn.classifier import CS3VMClassifier
     from ..learn.fit import Fit
+    from ..learn.sensitivity import Sensitivity
     from ..tables.model_file import Model
     from ..tables.reading import Table
     from .inputs import Data
@@ -54,6 +55,7 @@ def write_answer(
     id_: str | None,
     settings: Settings,
     looks: Looks,
+    varied: Sensitivity | None = None,
 ) -> None:
     """Write the labels of all rows, and the model."""
     from ..tables.model_file import make_model, save_model
@@ -67,6 +69,8 @@ def write_answer(
     }
     columns |= probability_columns([str(name) for name in fit.classes.tolist()], looks.probable.rows)
     columns["undecided"] = fit.undecided.astype(int)
+    if varied is not None:
+        columns["stable"] = varied.stable.astype(int)
     if not fit.is_several:
         columns["on_plane"] = _on_plane(fit)
     write_csv({**identifiers(data.table, id_, columns), **columns}, outputs.labels)
@@ -109,6 +113,7 @@ def write_report(
     notes: Sequence[str],
     settings: Settings,
     looks: Looks,
+    varied: Sensitivity | None = None,
 ) -> None:
     """Write the report, in the words of the command line."""
     from ..report import make_report
@@ -127,5 +132,6 @@ def write_report(
         for_command_line=True,
         accuracy=looks.accuracy,
         bias=looks.bias,
+        sensitivity=varied,
     )
     write_atomically(path, lambda file: file.write(html))

@@ -11,6 +11,7 @@ from ..exceptions import InvalidProblemError, MissingPackageError
 from ..learn.accuracy import Accuracy
 from ..learn.bias import Bias
 from ..learn.fit import Fit
+from ..learn.sensitivity import Sensitivity
 from .content import Names, content
 from .words import plain
 
@@ -40,6 +41,7 @@ def make_report(
     for_command_line: bool = False,
     accuracy: Accuracy | None = None,
     bias: Bias | None = None,
+    sensitivity: Sensitivity | None = None,
 ) -> str:
     """Write a self-contained HTML page about a fitted classifier.
 
@@ -76,6 +78,8 @@ def make_report(
         How many labels are right: ``clf.accuracy()``.
     bias
         How the labelled rows differ: ``clf.bias()``.
+    sensitivity
+        How labels depend on the total: :func:`cs3vm.learn.sensitivity.sensitivity`.
     """
     _check_packages()
     fit = clf.fit_
@@ -89,7 +93,8 @@ def make_report(
         features=tuple(map(plain, feature_names)),
         classes=_class_names(fit, str(positive_name), str(negative_name)),
     )
-    fields = content(fit, X, names, [plain(w) for w in warnings], settings, for_command_line, accuracy, bias)
+    said, looks = [plain(w) for w in warnings], (accuracy, bias, sensitivity)
+    fields = content(fit, X, names, said, settings, for_command_line, *looks)
     return str(_template().render(fields, source=plain(source), command=plain(command)))
 
 

@@ -15,12 +15,14 @@ from ..learn.accuracy import Accuracy, per_cent
 from ..learn.baselines import title_of
 from ..learn.bias import Bias
 from ..learn.fit import Fit
+from ..learn.sensitivity import Sensitivity
 from ..learn.summary import ClassRow, summarize
 from ..model.result import Result
 from .bias import shown_bias
 from .figures import format_number
 from .planes import shown_planes
 from .separating import separating
+from .total_curve import shown_sensitivity
 from .totals import known_total, missed, shown_totals, weights_words
 from .words import miss, percent, plain, sentence, versions, width
 
@@ -76,6 +78,7 @@ def content(
     for_command_line: bool,
     accuracy: Accuracy | None = None,
     bias: Bias | None = None,
+    sensitivity: Sensitivity | None = None,
 ) -> dict[str, Any]:
     """Everything that the template shows."""
     notes = [*warnings, *fit.notes(names.features), *([] if accuracy is None else accuracy.notes)]
@@ -101,6 +104,7 @@ def content(
         "methods": [] if fit.is_several else _methods(fit),
         "rows": _class_table(fit, names.classes) if fit.is_several else [],
         "totals": shown_totals(fit),
+        "sensitivity": None if sensitivity is None else shown_sensitivity(sensitivity),
         "moves": _moves(fit),
         "planes": shown_planes(fit, names.classes, names.features),
         "kernel": None if fit.kernel_map is None else fit.kernel_map.describe(),
@@ -193,7 +197,7 @@ def _svm_counts(fit: Fit) -> IntArray:
 
 
 def _count_card(title: str, result: Result) -> Card:
-    said = missed(result)
+    said = missed(result.problem, result.count)
     share = percent(result.count, result.problem.total_weight)
     met = said == "met"
     return Card(
@@ -247,7 +251,7 @@ def _methods(fit: Fit) -> list[MethodRow]:
                 own=name == fit.method,
                 count=format_number(result.count),
                 share=percent(result.count, result.problem.total_weight),
-                miss=missed(result),
+                miss=missed(result.problem, result.count),
                 changed="–" if result is naive else format_number(changed),
                 objective=f"{result.objective:.5g}",
                 seconds=f"{result.seconds:.2f}",

@@ -8,7 +8,6 @@ from ..learn.design import kish
 from ..learn.fit import Fit
 from ..learn.known_counts import MOST_SHOWN, interval_of_all
 from ..model.problem import Problem
-from ..model.result import Result
 from .figures import format_number
 from .words import miss, percent, plain
 
@@ -20,10 +19,10 @@ def known_total(problem: Problem) -> tuple[str, str]:
     return " to ".join(map(format_number, ends)), " to ".join(shares)
 
 
-def missed(result: Result) -> str:
+def missed(problem: Problem, count: float) -> str:
     """How far a count is from what is known."""
-    low, high = interval_of_all(result.problem.totals)
-    return miss(result.count, min(max(result.count, low), high))
+    low, high = interval_of_all(problem.totals)
+    return miss(count, min(max(count, low), high))
 
 
 def shown_totals(fit: Fit) -> dict[str, Any] | None:
