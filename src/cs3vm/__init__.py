@@ -33,6 +33,7 @@ from .methods.front_door import solve
 from .model.problem import Problem
 from .model.result import Result
 from .model.status import Status
+from .model.totals import Total, Totals
 from .proofs.checker import Verdict, verify
 from .solvers import available_solvers
 
@@ -44,6 +45,8 @@ __all__ = [
     "Result",
     "Status",
     "TopTau",
+    "Total",
+    "Totals",
     "Verdict",
     "available_solvers",
     "solve",

@@ -48,9 +48,11 @@ def test_each_answer_is_as_good_as_a_fit_of_its_own(line):
 
 def test_a_minimum_far_away_is_explained(line):
     near, far = fit(*line, 8), fit(*line, 2)
-    assert "near the given total" in sensitivity(near, [7, 9]).about_minimum
+    assert "near the given total" in sensitivity(near, [2, 14]).about_minimum
+    assert "still falls at 5, the highest" in sensitivity(far, [3, 5]).about_minimum
     found = sensitivity(far, spread_totals(1, 14, np.ones(17)))
     assert 6 <= found.best <= 11  # the middle between the labels
+    assert f"is least at {found.best:g}, far from the given total of 2" in found.about_minimum
     assert "never choose the total by it" in found.about_minimum
     assert str(found).count("\n") > len(found.totals)
 

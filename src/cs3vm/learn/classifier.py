@@ -14,33 +14,32 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray, LabelArray
-from ..exceptions import CS3VMWarning, InvalidProblemError
+from ..exceptions import CS3VMWarning
 from ..methods import SAFE
 from ..model.norms import NORMS, Norm
 from .accuracy import Accuracy
 from .bias import LEVEL, Bias, look_at_bias
 from .class_totals import KnownTotals
 from .comparing import FOLDS, REPEATS, estimate_accuracy
-from .fit import Fit, Planes, score_rows
+from .fit import Fit
 from .fitting import make_fit
 from .kernel import KernelFunction
 from .kernel_map import EXACT_LIMIT
 from .labels import read_labels
 from .margins import TOTALS_OF
 from .parameters import Parameters
+from .prediction_mixin import PredictionMixin
 from .probability_mixin import NO_PROBABILITIES, ProbabilityMixin
 from .rows import read_rows, read_weights
 from .safe import make_safe_fit
 from .student import PREDICTORS
 from .summary import Summary, summarize
-from .unlabelled import as_vector, find_unlabeled
 
 #: Attributes that not every kind of fit has.
 OF_ONE_KIND = ("coef_", "dual_coef_", "dropped_features_", "pos_label_", "prices_", "group_intercepts_")
 
 
-class CS3VMClassifier(ProbabilityMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CS3VMClassifier(PredictionMixin, ProbabilityMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear or kernel classifier for few, biased labels and a known total of positives.
 
     It learns from labelled rows, unlabelled rows, and the number of positives among the unlabelled ones,
@@ -317,14 +316,7 @@ class CS3VMClassifier(ProbabilityMixin, ClassifierMixin, BaseEstimator):  # type
 
     def _keep(self, fit: Fit) -> None:
         """Keep a fit, and what scikit-learn and others look for under the usual names."""
-        for name in (
-            "coef_",
-            "dual_coef_",
-            "dropped_features_",
-            "pos_label_",
-            "prices_",
-            "group_intercepts_",
-        ):
+        for name in OF_ONE_KIND:
             self.__dict__.pop(name, None)  # of an earlier fit of another kind
         self.fit_, self.classes_ = fit, fit.classes
         self.scaling_, self.kernel_map_ = fit.scaling, fit.kernel_map
@@ -345,52 +337,6 @@ class CS3VMClassifier(ProbabilityMixin, ClassifierMixin, BaseEstimator):  # type
             self.coef_, self.dropped_features_ = coef, fit.dropped_names()
         else:
             self.dual_coef_ = coef
-
-    @property
-    def _sign(self) -> float:
-        """Of the planes: scikit-learn wants a positive value to mean ``classes_[1]``."""
-        return -1.0 if self.fit_.labels.positive == 0 else 1.0
-
-    def _values(self, X: FloatArray, groups: Any) -> FloatArray:
-        """The score of each row for each plane; without a student it follows a change of the attributes."""
-        if self.fit_.has_student:
-            planes = Planes(*(self._sign * part for part in self.fit_.predictor))
-        else:
-            planes = Planes(self.coef_ if self.kernel_map_ is None else self.dual_coef_, self.intercept_)
-        values = score_rows(X, planes, self.scaling_, self.kernel_map_)
-        return values if groups is None else values + self._sign * self.fit_.shifts(groups, X.shape[0])
-
-    def decision_function(self, X: Any, groups: Any = None) -> FloatArray:
-        """``coef_ · x + intercept_`` of each row, or its kernel form; above 0 means ``classes_[1]``.
-
-        Where a student predicts (see ``predictor``) it is the student's score.
-        With several classes, one column per class; the highest value is the class that is predicted.
-        With ``group_intercepts`` the threshold is that of the row's group, without ``groups`` the mean one.
-        """
-        check_is_fitted(self)
-        values = self._values(read_rows(self, X, reset=False), groups)
-        return values if len(self.classes_) > 2 else values[:, 0]
-
-    def predict(self, X: Any, groups: Any = None) -> LabelArray:
-        """The class of each row, by the plane or the student; of two, one on the plane is ``pos_label_``."""
-        check_is_fitted(self)
-        values = self._values(read_rows(self, X, reset=False), groups)
-        if len(self.classes_) > 2:
-            return np.asarray(self.classes_[values.argmax(axis=1)])
-        greater = values[:, 0] >= 0 if self.pos_label_ == self.classes_[1] else values[:, 0] > 0
-        return np.asarray(self.classes_[greater.astype(np.intp)])
-
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy on labelled rows."""
-        y = as_vector(y)
-        missing = find_unlabeled(y)
-        if missing.any():
-            raise InvalidProblemError(
-                f"y has no label in {int(missing.sum())} rows, the first in row {int(np.argmax(missing))}: "
-                "a score needs the true label of every row"
-            )
-        y = np.array(y.tolist()) if y.dtype == object else y
-        return float(super().score(X, y, sample_weight))
 
     def accuracy(
         self, n_folds: int = FOLDS, n_repeats: int = REPEATS, level: float = 0.9, *, others: bool = True

@@ -78,14 +78,20 @@ class Sensitivity:
     @property
     def about_minimum(self) -> str:
         """What the total with the least objective says, and what it does not."""
-        own = float(self.totals[self.given])
-        if abs(self.best - own) <= FAR * max(own, 1.0):
+        own, at = float(self.totals[self.given]), int(np.argmin(self.objectives))
+        at_end = at != self.given and at in (0, len(self.totals) - 1)
+        if abs(self.best - own) <= FAR * max(own, 1.0) and not at_end:
             return f"The objective is least at {self.best:g}, near the given total."
+        lowest = "lowest" if at == 0 else "highest"
+        where = (
+            f"still falls at {self.best:g}, the {lowest} total looked at"
+            if at_end
+            else (f"is least at {self.best:g}, far from the given total of {own:g}")
+        )
         return (
-            f"The objective is least at {self.best:g}, far from the given total of {own:g}: taken as they "
-            "are, the labels would draw the line there. Where labels are biased that is to be expected, and "
-            "is why a total is needed; it can also mean that the total is wrong or counts other rows. The "
-            "objective cannot tell which: never choose the total by it."
+            f"The objective {where}: taken as they are, the labels would draw the line elsewhere. Where labels "
+            "are biased that is to be expected, and is why a total is needed; it can also mean that the total "
+            "is wrong or counts other rows. The objective cannot tell which: never choose the total by it."
         )
 
     @property
