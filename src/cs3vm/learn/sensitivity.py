@@ -89,9 +89,10 @@ class Sensitivity:
             else (f"is least at {self.best:g}, far from the given total of {own:g}")
         )
         return (
-            f"The objective {where}: taken as they are, the labels would draw the line elsewhere. Where labels "
-            "are biased that is to be expected, and is why a total is needed; it can also mean that the total "
-            "is wrong or counts other rows. The objective cannot tell which: never choose the total by it."
+            f"The objective {where}: taken as they are, the labels would draw the line elsewhere. Where "
+            "labels are biased that is to be expected, and is why a total is needed; it can also mean that "
+            "the total is wrong or counts other rows. The objective cannot tell which: never choose the "
+            "total by it."
         )
 
     @property
