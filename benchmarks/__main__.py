@@ -252,6 +252,34 @@ def reliable(
 
 
 @app.command()
+def bias(
+    repeats: Annotated[int, typer.Option(help="Samples of each kind.")] = 300,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Does the test of "biased by class only" keep its level, and what does it find? A simulation."""
+    from benchmarks import bias as bench
+
+    bench.run(out or RESULTS / "bias.csv", repeats, jobs)
+
+
+@app.command()
+def probabilities(
+    data: Data = "../shared/pmlb",
+    max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 3000,
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 1,
+    work_limit: Annotated[float, typer.Option(help="Work of each fit: about half a second.")] = 4e8,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Log loss, Brier score and reliability of probabilities, beside others shifted to the same total."""
+    from benchmarks import probabilities as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "probabilities.csv", max_n, seeds, work_limit, jobs)
+
+
+@app.command()
 def text(
     seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 3,
     time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 10.0,

@@ -33,6 +33,7 @@ from .methods.front_door import solve
 from .model.problem import Problem
 from .model.result import Result
 from .model.status import Status
+from .model.totals import Total, Totals
 from .proofs.checker import Verdict, verify
 from .solvers import available_solvers
 
@@ -43,6 +44,9 @@ __all__ = [
     "Problem",
     "Result",
     "Status",
+    "TopTau",
+    "Total",
+    "Totals",
     "Verdict",
     "available_solvers",
     "solve",
@@ -54,6 +58,7 @@ _LAZY = {  # these load scikit-learn
     "CS3VMClassifier": "learn.classifier",
     "CS3VMSearch": "selection.search",
     "LabeledKFold": "selection.splitter",
+    "TopTau": "learn.top_tau",
 }
 
 _aliases.install()

@@ -78,7 +78,16 @@ def test_fit_writes_labels_and_a_model(people):
     assert "24 rows with label, 6 of them yes" in result.output
     assert "Written: people.labels.csv, people.model.json" in result.output
     labels = pd.read_csv("people.labels.csv", dtype={"person": str})
-    assert list(labels) == ["person", "given", "predicted", "score", "undecided", "on_plane"]
+    assert list(labels) == [
+        "person",
+        "given",
+        "predicted",
+        "score",
+        "probability_no",
+        "probability_yes",
+        "undecided",
+        "on_plane",
+    ]
     assert labels["person"].tolist() == frame["person"].tolist()
     given = labels["given"].notna()
     assert given.sum() == 24
@@ -241,6 +250,27 @@ def test_predict_refuses_what_it_cannot_use(people, tmp_path):
     assert "cut off" in refuse(tmp_path, "people.csv", command=predict)
 
 
+def test_probabilities_add_up_and_follow_the_model_to_new_rows(people, tmp_path):
+    words = ("--positive", "yes", "--n-positive", people[1], "--id", "person", "--json")
+    said = json.loads(fit(*words, method=("--method", "top_tau", "--no-report")).stdout)
+    assert said["probabilities"]["cautious"] is None
+    labels = pd.read_csv("people.labels.csv")
+    rows = people[0]["cash"].isna().to_numpy()
+    assert labels["probability_yes"][rows].sum() == pytest.approx(people[1])
+    np.testing.assert_allclose(labels["probability_yes"] + labels["probability_no"], 1)
+    assert (labels["probability_yes"][~rows] == (people[0]["cash"][~rows] == "yes")).all()
+    assert run("predict", "people.model.json", "people.csv", "--id", "person").exit_code == 0
+    new = pd.read_csv("people.predictions.csv")
+    np.testing.assert_allclose(new["probability_yes"][rows], labels["probability_yes"][rows], rtol=1e-6)
+
+
+def test_without_hidden_labels_probabilities_are_cautious(people):
+    result = fit("--positive", "yes", "--n-positive", people[1], "--id", "person", "--json")
+    said = json.loads(result.stdout)
+    assert said["probabilities"]["cautious"] == "no label was hidden to learn more"
+    assert any("cautious" in note for note in said["notes"])
+
+
 def test_compare_puts_methods_side_by_side(people, tmp_path):
     words = (
         "compare",
@@ -272,6 +302,19 @@ def test_compare_puts_methods_side_by_side(people, tmp_path):
     assert top_tau["differ_from_svm"] == abs(svm["count"] - people[1])
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
     assert "unknown method 'svn'" in refuse(tmp_path, "--methods", "svn", command=lambda *w: run(*words, *w))
+
+
+def test_compare_knows_other_classifiers_by_name(people):
+    names = "svm,logistic,forest,extra_trees"
+    words = ("compare", "people.csv", *LABEL, "--n-positive", people[1], "--id", "person", "--methods", names)
+    svm, *rivals = json.loads(run(*words, "--json").stdout)
+    assert [row["method"] for row in rivals] == names.split(",")[1:]
+    assert {row["count"] for row in rivals} == {people[1]}
+    assert all(row["objective"] is None and row["differ_from_svm"] is not None for row in rivals)
+    assert svm["objective"] > 0
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert any(line.split()[:2] == ["forest", str(people[1])] for line in result.output.splitlines())
 
 
 # -- the report --------------------------------------------------------------------------------------------

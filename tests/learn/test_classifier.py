@@ -340,7 +340,7 @@ def test_summary_puts_the_methods_side_by_side(data):
     assert f"{ours.count:g} of {total}" in lines[4]
     assert summary.table in str(summary)
     assert repr(summary) == str(summary)
-    assert summary.to_frame().shape == (3, 9)
+    assert summary.to_frame().shape == (3, 10)
 
 
 def test_summary_of_a_baseline_and_of_full_labels(data):

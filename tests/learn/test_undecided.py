@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cs3vm import CS3VMClassifier, Problem, Result, Status
-from cs3vm.learn.undecided import is_split, meet_total, shuffle_within
+from cs3vm.learn.undecided import is_split, meet_totals, shuffle_within
+from cs3vm.model.totals import Total, Totals
 
 
 def counted(U, total, weights=None, sides=1):
@@ -21,7 +22,7 @@ def counted(U, total, weights=None, sides=1):
 
 def test_the_nearest_group_is_divided():
     result = counted([-3, -1, -1, -1, -1, 2, 3], 4)
-    positive, divided = meet_total(result, 0)
+    positive, divided = meet_totals(result, 0)
     assert positive.sum() == 4
     assert divided.tolist() == [False] + [True] * 4 + [False] * 2
     assert positive[[0, 5, 6]].tolist() == [False, True, True]
@@ -29,7 +30,7 @@ def test_the_nearest_group_is_divided():
 
 def test_the_seed_draws():
     result = counted([-1] * 20 + [1] * 20, 30)
-    first, second, other = (meet_total(result, seed)[0] for seed in (0, 0, 1))
+    first, second, other = (meet_totals(result, seed)[0] for seed in (0, 0, 1))
     assert np.array_equal(first, second)
     assert not np.array_equal(first, other)
     assert other.sum() == first.sum() == 30
@@ -46,13 +47,13 @@ def test_the_seed_draws():
 )
 def test_nothing_else_is_divided(U, total):
     result = counted(U, total)
-    positive, divided = meet_total(result, 0)
+    positive, divided = meet_totals(result, 0)
     np.testing.assert_array_equal(positive, np.asarray(result.z) > 0)
     assert not divided.any()
 
 
 def test_too_many_positives():
-    positive, divided = meet_total(counted([-1, 1, 1, 1, 5], 2), 0)
+    positive, divided = meet_totals(counted([-1, 1, 1, 1, 5], 2), 0)
     assert positive.sum() == 2
     assert positive[4]
     assert divided.tolist() == [False, True, True, True, False]
@@ -60,9 +61,31 @@ def test_too_many_positives():
 
 def test_weights_come_as_near_as_the_draw_allows():
     result = counted([-1, -1, -1, 2], 4.0, weights=[3.0, 1.0, 2.0, 1.0])
-    positive, divided = meet_total(result, 0)
+    positive, divided = meet_totals(result, 0)
     assert divided[:3].all()
     assert abs(result.problem.weights @ positive - 4.0) <= 1.5
+
+
+def test_one_group_for_each_total():
+    U = [-3, -1, -1, -1, -2, -2, -2, 5]
+    totals = Totals([Total([0, 1, 2, 3, 7], 2), Total([4, 5, 6], 1)])
+    positive, divided = meet_totals(counted(U, totals), 0)
+    assert positive[[1, 2, 3]].sum() == 1
+    assert positive[[4, 5, 6]].sum() == 1
+    assert divided.tolist() == [False] + [True] * 6 + [False]
+
+
+def test_an_interval_is_only_just_reached():
+    positive, divided = meet_totals(counted([-1] * 5 + [2], (3, 4)), 0)
+    assert positive.sum() == 3
+    assert divided[:5].all()
+
+
+def test_no_total_is_helped_at_the_cost_of_a_dearer_one():
+    totals = Totals([Total([0, 1, 2], 1), Total(None, 0, penalty=5.0)])
+    positive, divided = meet_totals(counted([-1, -1, -1], totals), 0)
+    assert not positive.any()
+    assert not divided.any()
 
 
 @settings(derandomize=True, deadline=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ from .settings import Settings
 if TYPE_CHECKING:
     from ..model.problem import Problem
     from ..model.result import Result
+    from .inputs import Data
 
 COMPARED = ("svm", "top_tau", "ircm", "wircm", "auto")
 
@@ -33,7 +34,12 @@ def compare(
     categorical: opt.Categorical = None,
     impute: opt.ImputeBy = None,
     methods: Annotated[
-        str, typer.Option(help="Which methods, separated by commas.", rich_help_panel=opt.SEARCH)
+        str,
+        typer.Option(
+            help="Which methods, separated by commas; also logistic, forest and extra_trees, whose highest "
+            "scores meet the total.",
+            rich_help_panel=opt.SEARCH,
+        ),
     ] = ",".join(COMPARED),
     solver: opt.Solver = "auto",
     time_limit: opt.TimeLimit = opt.TIME_LIMIT,
@@ -64,13 +70,15 @@ def compare(
     The limits hold for each method. Ctrl-C ends the method that runs and goes on to the next.
     """
     check_packages()
+    from ..learn.top_tau import RIVALS
     from ..methods import get_method
     from .fit import search
     from .inputs import Question, load
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
     for name in names:
-        get_method(name)
+        if name not in RIVALS:
+            get_method(name)
     settings = Settings(
         "svm",
         solver,
@@ -106,38 +114,56 @@ def compare(
     )
     tell(data.notes, quiet=quiet)
     svm = search(data, settings, quiet=True).fit.results[0]
-    rows = [_row(name, result, svm) for name, result in _solve_all(svm, names, settings, quiet or as_json)]
+    rows = []
+    for name in names:
+        if name in RIVALS:
+            rows.append(_rival_row(name, data, svm, seed))
+        else:
+            rows.append(_row(name, _solve(name, svm, settings, quiet or as_json), svm))
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
     else:
         _print(rows, svm.problem)
 
 
-def _solve_all(
-    svm: Result, names: list[str], settings: Settings, quiet: bool
-) -> Iterator[tuple[str, Result]]:
+def _solve(name: str, svm: Result, settings: Settings, quiet: bool) -> Result:
     from ..methods import COUNTING
     from ..methods.front_door import solve
     from .progress import ProgressLine
 
-    for name in names:
-        line = ProgressLine(settings.time_limit)
-        stop = CtrlC(line)
-        with stop, nullcontext() if quiet else line:
-            yield (
-                name,
-                svm
-                if name == "svm"
-                else solve(
-                    svm.problem,
-                    name,
-                    solver=settings.solver,
-                    time_limit=settings.time_limit,
-                    random_state=settings.seed,
-                    callback=stop,
-                    work_limit=settings.work_limit if name in COUNTING else None,
-                ),
-            )
+    if name == "svm":
+        return svm
+    line = ProgressLine(settings.time_limit)
+    stop = CtrlC(line)
+    with stop, nullcontext() if quiet else line:
+        return solve(
+            svm.problem,
+            name,
+            solver=settings.solver,
+            time_limit=settings.time_limit,
+            random_state=settings.seed,
+            callback=stop,
+            work_limit=settings.work_limit if name in COUNTING else None,
+        )
+
+
+def _rival_row(name: str, data: Data, svm: Result, seed: int) -> dict[str, Any]:
+    """A classifier that knows nothing of this package's model: it has labels, and no objective."""
+    from ..learn.top_tau import make_rival
+
+    began = time.perf_counter()
+    clf = (
+        make_rival(name, seed).set_params(pos_label=data.positive).fit(data.X, data.y, n_positive=data.known)
+    )
+    called = clf.transduction_[~data.labelled] == data.positive
+    return {
+        "method": name,
+        "count": float(called.sum()),
+        "n_positive": svm.problem.n_positive,
+        "differ_from_svm": None if svm.z is None else int((called != (svm.z > 0)).sum()),
+        **dict.fromkeys(("on_plane", "objective", "lower_bound", "gap", "status")),
+        "seconds": round(time.perf_counter() - began, 3),
+    }
 
 
 def _row(name: str, result: Result, svm: Result) -> dict[str, Any]:
@@ -156,6 +182,13 @@ def _row(name: str, result: Result, svm: Result) -> dict[str, Any]:
     }
 
 
+def _proof_cells(row: dict[str, Any]) -> tuple[str, str, str, str]:
+    if row["objective"] is None:
+        return "–", "–", "–", "no plane"
+    gap = f"{100 * row['gap']:.1f} %"
+    return f"{row['objective']:.4f}", f"{row['lower_bound']:.4f}", gap, row["status"]
+
+
 def _print(rows: list[dict[str, Any]], problem: Problem) -> None:
     from rich import box
     from rich.console import Console
@@ -169,10 +202,7 @@ def _print(rows: list[dict[str, Any]], problem: Problem) -> None:
             row["method"],
             f"{row['count']:g}",
             str(row["differ_from_svm"]),
-            f"{row['objective']:.4f}",
-            f"{row['lower_bound']:.4f}",
-            f"{100 * row['gap']:.1f} %",
-            row["status"],
+            *_proof_cells(row),
             f"{row['seconds']:.2f}",
         )
     console = Console()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,12 +16,13 @@ from ..model.status import Status
 from ..tables.files import all_or_none, check_outputs
 from . import options as opt
 from .common import CtrlC, check_packages, command_line, tell
+from .looks import Looks, look
 from .outputs import Outputs, write_answer, write_report
 from .settings import Settings, search_limits
+from .varied import check_range, vary_total
 from .words import kernel_fields, predictor_fields, printed, summary_fields
 
 if TYPE_CHECKING:
-    from ..learn.accuracy import Accuracy
     from ..learn.classifier import CS3VMClassifier
     from ..learn.fit import Fit
     from .inputs import Data
@@ -44,11 +46,15 @@ def fit(
     table: opt.TableFile,
     label: opt.Label,
     positive: opt.Positive = None,
-    n_positive: opt.NPositive = None,
+    n_positive: opt.TotalOrRange = None,
     positive_rate: opt.PositiveRate = None,
     total_positive: opt.TotalPositive = None,
     totals: opt.Totals = None,
     total: opt.Total = None,
+    n_positive_range: opt.RangeOfTotals = None,
+    totals_by: opt.TotalsBy = None,
+    totals_of: opt.TotalsOf = opt.CountedRows.UNLABELLED,
+    weight: opt.Weight = None,
     id_: opt.Id = None,
     features: opt.Features = None,
     exclude: opt.Exclude = None,
@@ -82,11 +88,12 @@ def fit(
 ) -> None:
     """Classify the rows without label, so that as many are positive as is known, or of each class.
 
-    Writes people.labels.csv (given label, predicted label, score, whether the row is undecided),
+    Writes people.labels.csv (given label, predicted label, score, probabilities, whether it is undecided),
     people.model.json (for cs3vm predict) and people.report.html (to look at). Given labels are kept.
     """
     check_packages(report=not no_report)
     from .inputs import Question, load
+    from .margins import read_totals_by
     from .totals import read_totals
 
     seconds, work = search_limits(method, solver, norm.value, time_limit, work_limit)
@@ -107,8 +114,10 @@ def fit(
         norm.value,
         predictor.value,
         work,
+        totals_of.value,
     )
     settings.check()
+    by_group = read_totals_by(totals_by)
     outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)
     data = load(
         Question(
@@ -124,25 +133,35 @@ def fit(
             categorical or (),
             impute is not None,
             read_totals(totals, total),
+            by_group,
+            weight,
+            totals_of is opt.CountedRows.ALL,
         )
     )
-    check_outputs(outputs.paths, force=force, inputs=[table, *([totals] if totals else [])])
+    check_range(n_positive_range, data)
+    inputs = [table, *([totals] if totals else []), *(one.path for one in by_group)]
+    check_outputs(outputs.paths, force=force, inputs=inputs)
     tell(data.notes, quiet=quiet)
     answer = search(data, settings, quiet=quiet or as_json)
-    accuracy = None if no_accuracy else hide_labels(answer, folds, repeats)
-    about = [] if accuracy is None else [note.for_command_line() for note in accuracy.notes]
-    tell([*answer.notes, *answer.warnings, *about], quiet=quiet)
+    looks = look(answer.clf, data, folds, repeats, accuracy=not no_accuracy)
+    varied = None if n_positive_range is None else vary_total(answer.fit, n_positive_range)
+    told = [*answer.notes, *answer.warnings, *(note.for_command_line() for note in looks.notes)]
+    tell(told, quiet=quiet)
     with all_or_none():
-        write_answer(answer.fit, data, outputs, label, id_, settings)
+        write_answer(answer.fit, data, outputs, label, id_, settings, looks, varied)
         if outputs.report is not None:
             command = command_line(ctx)
-            write_report(answer.clf, data, outputs.report, label, command, answer.notes, settings, accuracy)
+            about = (answer.notes, settings, looks, varied)
+            write_report(answer.clf, data, outputs.report, label, command, *about)
     if as_json:
-        summary = _summary(answer, data, outputs, label, accuracy)
+        summary = _summary(answer, data, outputs, label, looks, told)
+        summary |= {} if varied is None else {"sensitivity": varied.as_dict()}
         typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
     elif not quiet:
-        for line in printed(answer.fit, data, label, accuracy):
+        for line in printed(answer.fit, data, label, looks):
             typer.echo(line)
+        if varied is not None:
+            typer.echo(f"\n{varied}\n")
         typer.echo("Written: " + ", ".join(str(path) for path in outputs.paths))
 
 
@@ -175,37 +194,29 @@ def search(data: Data, settings: Settings, *, quiet: bool) -> Answer:
     return Answer(clf, notes, about)
 
 
-def hide_labels(answer: Answer, folds: int, repeats: int) -> Accuracy | None:
-    """How many labels are right, by hiding those that are known; Ctrl-C leaves it out."""
-    from ..learn.accuracy import Accuracy
-
-    if answer.fit.problem.m == 0:
-        return None
-    classes = tuple(str(name) for name in answer.fit.classes.tolist())
-    stopped = Accuracy(classes, why_not="it was stopped by Ctrl-C")
-    if any(result.status is Status.INTERRUPTED for result in answer.fit.results):
-        return stopped
-    try:
-        return answer.clf.accuracy(folds, repeats)
-    except KeyboardInterrupt:
-        return stopped
-
-
 def _fit_table(clf: CS3VMClassifier, data: Data) -> None:
     import pandas as pd
 
     y = pd.Series(pd.Categorical(data.y, categories=data.classes))
-    clf.fit(data.X, y, n_positive=data.known)
+    if data.other is None:
+        clf.fit(data.X, y, n_positive=data.known)
+    else:
+        rate, groups, weight = data.other.positive_rate, data.other.groups, data.other.weight
+        clf.fit(data.X, y, n_positive=data.known, positive_rate=rate, sample_weight=weight, groups=groups)
 
 
 def _summary(
-    answer: Answer, data: Data, outputs: Outputs, label: str, accuracy: Accuracy | None
+    answer: Answer,
+    data: Data,
+    outputs: Outputs,
+    label: str,
+    looks: Looks,
+    told: Sequence[str],
 ) -> dict[str, Any]:
     """The machine-readable summary."""
     from .. import __version__
 
     fit, names = answer.fit, data.encoding.feature_names
-    about = [] if accuracy is None else [note.for_command_line() for note in accuracy.notes]
     return {
         "cs3vm": __version__,
         "table": str(data.table.path),
@@ -213,13 +224,13 @@ def _summary(
         "label": label,
         "method": fit.method,
         "verdict": fit.verdict.kind,
-        "accuracy": None if accuracy is None else accuracy.as_dict(),
+        **looks.as_dict(),
         **summary_fields(fit, data),
         "kernel": kernel_fields(fit),
         "norm": fit.parameters.norm,
         "predictor": predictor_fields(fit),
         "features": names,
         "dropped": fit.dropped_names(names).tolist() if fit.kernel_map is None else [],
-        "notes": [*data.notes, *answer.notes, *answer.warnings, *about],
+        "notes": [*data.notes, *told],
         "files": {name: str(path) for name, path in asdict(outputs).items() if path is not None},
     }

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from .._typing import BoolArray, FloatArray, LabelArray
 from ..exceptions import TableError
 from ..tables.encoding import Encoding, learn_encoding, missing_count
 from ..tables.reading import Table, read_table, suggestion
+from .margins import ColumnTotals, group_columns, read_weight, said, weight_notes
 from .totals import check_totals
 
 _LOOKS_LIKE_ID = re.compile(r"(^|[_ ])(id|key|nr|no|number|index)$", re.IGNORECASE)
@@ -26,7 +28,7 @@ class Question:
     path: Path
     label: str
     positive: str | None = None
-    n_positive: int | None = None
+    n_positive: float | tuple[float, float] | None = None
     positive_rate: float | None = None
     total_positive: int | None = None
     id: str | None = None
@@ -35,6 +37,25 @@ class Question:
     categorical: Sequence[str] = ()
     impute: bool = False
     totals: dict[str, int] | None = None  #: of several classes
+    totals_by: Sequence[ColumnTotals] = ()
+    weight: str | None = None
+    of_all: bool = False  #: whether totals count rows with label, too
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether totals are whole numbers of rows without label, which can be checked at once."""
+        interval = isinstance(self.n_positive, tuple)
+        return not (self.totals_by or self.weight or self.of_all or interval)
+
+
+class Known(NamedTuple):
+    """What is known if it is more than a plain number of rows."""
+
+    n_positive: Any  #: as the classifier takes it
+    positive_rate: float | None
+    groups: dict[str, Any] | None  #: the group of every row, by column
+    weight: FloatArray | None
+    words: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +70,7 @@ class Data:
     classes: tuple[str, ...]  #: sorted
     positive: str | None  #: the one of two classes that the total counts
     totals: dict[str, int]  #: the known totals by class; of two classes that of the positive one
+    other: Known | None = None  #: instead of them, if they are no plain numbers of rows
 
     @property
     def labelled(self) -> BoolArray:
@@ -61,8 +83,10 @@ class Data:
         return None if self.positive is None else next(c for c in self.classes if c != self.positive)
 
     @property
-    def known(self) -> int | dict[str, int]:
+    def known(self) -> Any:
         """What the classifier is told about the rows without label."""
+        if self.other is not None:
+            return self.other.n_positive
         return self.totals if self.positive is None else self.totals[self.positive]
 
 
@@ -77,29 +101,52 @@ def load(question: Question) -> Data:
     y = _labels(table, question.label)
     if question.totals is not None:
         check_totals(table, question.label, y, question.totals)
+    other = None if question.is_plain else _other(table, question)
     known = _known(table, question, y)
     categorical = table.split_names(question.categorical, "--categorical")
     encoding = learn_encoding(table, names, categorical=categorical, impute=question.impute)
     gaps = missing_count(table, names) if question.impute else 0
     if gaps:
         notes.append(f"{gaps} missing values were filled in by the median or the most frequent value")
-    return Data(table, encoding, encoding.transform(table), y, (*table.notes, *notes), *known)
+    return Data(table, encoding, encoding.transform(table), y, (*table.notes, *notes), *known, other)
+
+
+def _other(table: Table, question: Question) -> Known:
+    """What the classifier is told if it is more than a plain number; it checks it itself."""
+    whole: Any = question.n_positive if question.totals is None else dict(question.totals)
+    by: dict[str | None, Any] = {one.column: one.totals for one in question.totals_by}
+    given = by | ({} if whole is None else {None: whole}) if by else whole
+    weight = None if question.weight is None else read_weight(table, question.weight)
+    groups = group_columns(table, question.totals_by) if by else None
+    words = said(question.n_positive, question.totals_by) or "a known share"
+    return Known(given, question.positive_rate, groups, weight, words)
 
 
 def _known(
     table: Table, question: Question, y: LabelArray
 ) -> tuple[tuple[str, ...], str | None, dict[str, int]]:
     """All classes, the positive one of two, and the totals by class."""
-    if question.totals is None:
+    classes = {name for one in question.totals_by for name in one.classes}
+    if question.totals is None and len(classes) < 2:
         positive, negative = _classes(table, question, y)
-        return tuple(sorted([positive, negative])), positive, {positive: _total(question, y, positive)}
-    names = tuple(sorted(question.totals))
+        names = tuple(sorted([positive, negative]))
+        return names, positive, {positive: _total(question, y, positive)} if question.is_plain else {}
+    names = tuple(sorted(classes or question.totals or ()))
     if len(names) > 2:
-        return names, None, dict(question.totals)
+        _check_weightless(question)
+        return names, None, dict(question.totals or {})
     positive = question.positive or names[-1]
     if positive not in names:
         raise TableError(f"--positive is {positive!r}, which has no total" + suggestion(positive, names))
-    return names, positive, {positive: question.totals[positive]}
+    return names, positive, {positive: question.totals[positive]} if question.totals else {}
+
+
+def _check_weightless(question: Question) -> None:
+    if question.weight is not None:
+        raise TableError(
+            "--weight works with two classes only: the totals of more can be met exactly only by rows that "
+            "count as one each. Leave it out"
+        )
 
 
 def _columns_of_text(question: Question) -> list[str]:
@@ -116,13 +163,17 @@ def _check_one_total(question: Question) -> None:
         "--total or --totals": question.totals,
     }
     named = [option for option, value in given.items() if value is not None]
+    if question.totals_by:
+        named = [option for option in named if option != "--n-positive"] + ["--totals-by"]
+    if question.total_positive is not None and not question.is_plain:
+        raise TableError("--total-positive counts rows: say --n-positive with --totals-of all instead")
     if len(named) > 1:
         raise TableError(f"give only one of {' and '.join(named)}: they say the same in different ways")
     if not named:
         raise TableError(
             "the total is missing: give --n-positive (how many of the rows without label are positive), "
-            "--positive-rate (their share) or --total-positive (in the whole table), or --total for each of "
-            "several classes; it is never guessed"
+            "--positive-rate (their share) or --total-positive (in the whole table), --totals-by for groups, "
+            "or --total for each of several classes; it is never guessed"
         )
     if question.totals is not None and len(question.totals) > 2 and question.positive is not None:
         raise TableError("--positive names one of two classes, but there are more totals: leave it out")
@@ -130,11 +181,11 @@ def _check_one_total(question: Question) -> None:
 
 def _feature_names(table: Table, question: Question) -> tuple[list[str], list[str]]:
     """The columns to learn from, and notes about those that may be there by mistake."""
-    special = [name for name in (question.label, question.id) if name is not None]
+    special = [name for name in (question.label, question.id, question.weight) if name is not None]
     chosen = table.split_names(question.features, "--features")
     for name in chosen:
         if name in special:
-            option = "--label" if name == question.label else "--id"
+            option = {question.label: "--label", question.id: "--id"}.get(name, "--weight")
             raise TableError(f"column {name!r} is in --features and in {option}: leave it out of one of them")
     excluded = {*special, *table.split_names(question.exclude, "--exclude")}
     names = [name for name in (chosen or table.columns) if name not in excluded]
@@ -144,7 +195,7 @@ def _feature_names(table: Table, question: Question) -> tuple[list[str], list[st
         "so that nothing is learnt from it"
         for name in suspects
     ]
-    return names, notes
+    return names, notes if chosen else [*notes, *weight_notes(table, names)]
 
 
 def _looks_like_id(table: Table, name: str) -> bool:
@@ -213,12 +264,12 @@ def _total(question: Question, y: LabelArray, positive: str) -> int:
     if question.positive_rate is not None:
         return int(np.floor(question.positive_rate * unlabelled + 0.5))
     if question.n_positive is not None:
-        if question.n_positive > unlabelled:
+        if float(question.n_positive) > unlabelled:  # type: ignore[arg-type]
             raise TableError(
-                f"--n-positive is {question.n_positive}, but only {unlabelled} rows have no label. If it "
-                "counts the whole table, labelled rows included, use --total-positive"
+                f"--n-positive is {question.n_positive:g}, but only {unlabelled} rows have no label. If it "
+                "counts the whole table, labelled rows included, say --totals-of all (or --total-positive)"
             )
-        return question.n_positive
+        return _whole(question.n_positive)
     total = int(question.total_positive or 0)
     if not known <= total <= known + unlabelled:
         raise TableError(
@@ -226,3 +277,9 @@ def _total(question: Question, y: LabelArray, positive: str) -> int:
             f"have no label: the total must be between {known} and {known + unlabelled}"
         )
     return total - known
+
+
+def _whole(total: Any) -> int:
+    if total != round(total):
+        raise TableError(f"--n-positive is {total:g}: give a whole number; for a share use --positive-rate")
+    return int(total)

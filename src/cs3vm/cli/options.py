@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -50,6 +50,13 @@ class Predictors(StrEnum):
     STUDENT = "student"
 
 
+class CountedRows(StrEnum):
+    """Which rows totals count, by their names on the command line."""
+
+    UNLABELLED = "unlabelled"
+    ALL = "all"
+
+
 class Impute(StrEnum):
     """The ways to fill in missing values."""
 
@@ -77,6 +84,15 @@ def _share(value: float | None) -> float | None:
     if value is not None and not 0 <= value <= 1:
         raise typer.BadParameter(f"{value:g} is not between 0 and 1; for a number of rows use --n-positive")
     return value
+
+
+def _total(text: str) -> Any:
+    from .margins import read_total
+
+    try:
+        return read_total(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def _side_margin(value: str) -> str:
@@ -120,6 +136,46 @@ Positive = Annotated[
 NPositive = Annotated[
     int | None,
     typer.Option(min=0, help="How many of the rows *without* label are positive.", rich_help_panel=DATA),
+]
+TotalOrRange = Annotated[
+    Any,
+    typer.Option(
+        "--n-positive",
+        parser=_total,
+        metavar="N|LOW:HIGH",
+        help="How many of the rows *without* label are positive: a number, or low:high.",
+        rich_help_panel=DATA,
+    ),
+]
+RangeOfTotals = Annotated[
+    Any,
+    typer.Option(
+        "--n-positive-range",
+        parser=_total,
+        metavar="LOW:HIGH",
+        help="See which labels change if the total is another one, from low to high.",
+        rich_help_panel=DATA,
+    ),
+]
+TotalsBy = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=FILE",
+        help="Totals by group: a file with the columns group and total (or low and high, or one per class). "
+        "Repeat it for other columns.",
+        rich_help_panel=DATA,
+    ),
+]
+TotalsOf = Annotated[
+    CountedRows,
+    typer.Option(help="Whether totals count rows without label, or all.", rich_help_panel=DATA),
+]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        help="A column of survey weights: totals are in their units, and it is no feature.",
+        rich_help_panel=DATA,
+    ),
 ]
 PositiveRate = Annotated[
     float | None,

@@ -14,12 +14,13 @@ from ..tables.files import write_atomically
 from .settings import Settings
 
 if TYPE_CHECKING:
-    from ..learn.accuracy import Accuracy
     from ..learn.classifier import CS3VMClassifier
     from ..learn.fit import Fit
+    from ..learn.sensitivity import Sensitivity
     from ..tables.model_file import Model
     from ..tables.reading import Table
     from .inputs import Data
+    from .looks import Looks
 
 
 @dataclass(frozen=True)
@@ -47,19 +48,29 @@ class Outputs:
 
 
 def write_answer(
-    fit: Fit, data: Data, outputs: Outputs, label: str, id_: str | None, settings: Settings
+    fit: Fit,
+    data: Data,
+    outputs: Outputs,
+    label: str,
+    id_: str | None,
+    settings: Settings,
+    looks: Looks,
+    varied: Sensitivity | None = None,
 ) -> None:
     """Write the labels of all rows, and the model."""
     from ..tables.model_file import make_model, save_model
     from ..tables.reading import write_csv
 
-    model = make_model(fit, data.encoding, label, asdict(settings))
+    model = make_model(fit, data.encoding, label, asdict(settings), looks.probable.rule)
     columns = {
         "given": data.y,
         "predicted": fit.labels.decode(fit.codes),
         **score_columns(model, model.plane_scores(data.X)),
     }
+    columns |= probability_columns([str(name) for name in fit.classes.tolist()], looks.probable.rows)
     columns["undecided"] = fit.undecided.astype(int)
+    if varied is not None:
+        columns["stable"] = varied.stable.astype(int)
     if not fit.is_several:
         columns["on_plane"] = _on_plane(fit)
     write_csv({**identifiers(data.table, id_, columns), **columns}, outputs.labels)
@@ -88,6 +99,11 @@ def score_columns(model: Model, scores: FloatArray) -> dict[str, Any]:
     return {f"score_{name}": scores[:, c] for c, name in enumerate(model.classes)}
 
 
+def probability_columns(classes: Sequence[str], probabilities: FloatArray) -> dict[str, Any]:
+    """One column for each class."""
+    return {f"probability_{name}": probabilities[:, c] for c, name in enumerate(classes)}
+
+
 def write_report(
     clf: CS3VMClassifier,
     data: Data,
@@ -96,7 +112,8 @@ def write_report(
     command: str,
     notes: Sequence[str],
     settings: Settings,
-    accuracy: Accuracy | None,
+    looks: Looks,
+    varied: Sensitivity | None = None,
 ) -> None:
     """Write the report, in the words of the command line."""
     from ..report import make_report
@@ -113,6 +130,8 @@ def write_report(
         warnings=(*data.notes, *notes),
         settings=asdict(settings),
         for_command_line=True,
-        accuracy=accuracy,
+        accuracy=looks.accuracy,
+        bias=looks.bias,
+        sensitivity=varied,
     )
     write_atomically(path, lambda file: file.write(html))

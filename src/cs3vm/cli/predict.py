@@ -35,12 +35,14 @@ def predict(
 
     Of several classes, each with its own plane, the highest score decides.
 
+    Beside the score stand the probabilities of the classes, unless an older version wrote the model.
+
     The total is not used: it belongs to the rows that were fitted. Their labels are in people.labels.csv.
     """
     check_packages()
     from ..tables.model_file import load_model
     from ..tables.reading import read_table, write_csv
-    from .outputs import identifiers, score_columns
+    from .outputs import identifiers, probability_columns, score_columns
     from .words import class_counts
 
     fitted = load_model(model)
@@ -54,6 +56,9 @@ def predict(
     check_outputs([out], force=force, inputs=[table, model])
     tell(rows.notes, quiet=quiet)
     columns = {"predicted": labels, **score_columns(fitted, scores)}
+    probabilities = fitted.probabilities(scores)
+    if probabilities is not None:
+        columns |= probability_columns(fitted.classes, probabilities)
     write_csv({**identifiers(rows, id_, ("given", "undecided", "on_plane", *columns)), **columns}, out)
     counts = class_counts(labels, fitted.plane_classes)
     if as_json:

@@ -56,6 +56,7 @@ class Settings:
     norm: Norm = "l2"
     predictor: str = "auto"
     work_limit: float | None = None
+    totals_of: str = "unlabelled"
 
     def check(self) -> None:
         """Refuse unknown names before anything is read."""
@@ -89,4 +90,5 @@ class Settings:
             norm=self.norm,
             predictor=self.predictor,
             work_limit=self.work_limit,
+            totals_of=self.totals_of,
         )

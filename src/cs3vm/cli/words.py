@@ -10,10 +10,10 @@ import numpy as np
 from .._typing import LabelArray
 
 if TYPE_CHECKING:
-    from ..learn.accuracy import Accuracy
     from ..learn.fit import Fit
     from ..model.result import Result
     from .inputs import Data
+    from .looks import Looks
 
 
 def class_counts(labels: LabelArray, classes: tuple[str, ...]) -> dict[str, int]:
@@ -22,21 +22,31 @@ def class_counts(labels: LabelArray, classes: tuple[str, ...]) -> dict[str, int]
 
 
 # -- for people --------------------------------------------------------------------------------------
-def printed(fit: Fit, data: Data, label: str, accuracy: Accuracy | None) -> Iterator[str]:
+def printed(fit: Fit, data: Data, label: str, looks: Looks) -> Iterator[str]:
     """The lines that a fit prints."""
+    from ..learn.design import kish
+    from ..learn.known_counts import totals_table
     from ..learn.notes import hurried_note, undecided_note
     from ..learn.summary import summarize
 
     yield f"{headline(data, label)}\n"
-    if accuracy is not None:
-        yield f"{accuracy}\n"
-    yield summarize(fit).table
+    if looks.accuracy is not None:
+        yield f"{looks.accuracy}\n"
+    if looks.bias is not None:
+        yield f"{looks.bias.sentence}\n"
+    summary = summarize(fit)
+    yield summary.table
+    if summary.totals:
+        yield f"\n{totals_table(summary.totals)}"
+    design = kish(fit.weight)
+    if design is not None:
+        yield f"\n{design.sentence}."
     yield f"\n{fit.proof_line.for_command_line()}"
     if fit.kernel_map is not None:
         said = [note.for_command_line() for note in fit.kernel_notes] or [str(fit.kernel_map)]
         yield f"The {said[0]}."
     names = data.encoding.feature_names
-    about = [*undecided_note(fit.undecided), *hurried_note(fit.results)]
+    about = [*fit.totals_notes, *undecided_note(fit.undecided), *hurried_note(fit.results)]
     for note in (*about, *fit.student_notes, *fit.norm_notes(names)):
         words = note.for_command_line()
         yield f"{words[0].upper()}{words[1:]}."
@@ -47,6 +57,10 @@ def headline(data: Data, label: str) -> str:
     given = class_counts(data.y, data.classes)
     unlabelled, labelled = int((~data.labelled).sum()), int(data.labelled.sum())
     start = f"{data.table.path.name}: {unlabelled} rows without label, "
+    if data.other is not None:
+        start = f"{start}of which {data.other.words} are known"
+        which = "" if data.positive is None else f" ({label}={data.positive})"
+        return f"{start}{which}; {labelled} rows with label"
     if data.positive is None:
         known = ", ".join(f"{total} {name}" for name, total in data.totals.items())
         return f"{start}of which {label} is known to be {known}; {labelled} rows with label"
@@ -67,24 +81,43 @@ def summary_fields(fit: Fit, data: Data) -> dict[str, Any]:
     }
     if data.positive is not None:
         (result,) = fit.results
-        counted = {
-            "n_positive": data.totals[data.positive],
-            "count": int(np.sum(fit.answer == fit.labels.positive)),
-        }
+        count = float(result.problem.weights @ (fit.answer == fit.labels.positive))
+        counted = {"n_positive": _known_fields(result), "count": _plain(count)}
         names = {"positive": data.positive, "negative": data.negative}
-        return {**sizes, **names, **counted, **_proof_fields(result)}
+        return {**sizes, **names, **counted, **_totals_fields(fit), **_proof_fields(result)}
     found = class_counts(fit.labels.decode(fit.codes)[unlabelled], data.classes)
     given = class_counts(data.y, data.classes)
     classes = {
         name: {
             "labelled": given[name],
-            "total": data.totals[name],
+            "total": _plain(total),
             "count": found[name],
             **_proof_fields(result),
         }
-        for name, result in zip(data.classes, fit.results, strict=True)
+        for name, result, total in zip(data.classes, fit.results, fit.totals.tolist(), strict=True)
     }
-    return {**sizes, "classes": classes}
+    return {**sizes, "classes": classes, **_totals_fields(fit)}
+
+
+def _plain(number: float) -> float | int:
+    return int(number) if number == round(number) else number
+
+
+def _known_fields(result: Result) -> Any:
+    """The known number of positives; a pair where it is known no better."""
+    from ..learn.known_counts import interval_of_all
+
+    low, high = map(_plain, interval_of_all(result.problem.totals))
+    return low if low == high else [low, high]
+
+
+def _totals_fields(fit: Fit) -> dict[str, Any]:
+    """Several totals with what the labels give, and what unequal weights cost."""
+    from ..learn.design import kish
+
+    design, met = kish(fit.weight), [one.as_dict() for one in fit.met_totals]
+    weights = {} if design is None else {"effective_size": design.effective, "design_effect": design.effect}
+    return {**({"totals": met} if met else {}), **({"weights": weights} if weights else {})}
 
 
 def kernel_fields(fit: Fit) -> dict[str, Any]:

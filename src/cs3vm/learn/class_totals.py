@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple
@@ -11,6 +10,8 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray, LabelArray
 from ..exceptions import InvalidProblemError
+from ..model.totals import Total, Totals, bind
+from .margins import Margins, is_interval, is_mapping, other_rows, read_margins
 from .unlabelled import is_missing, kind
 
 
@@ -45,16 +46,35 @@ class KnownTotals:
     n_positive: Any = None
     positive_rate: Any = None
     by_class: ClassTotals | None = None
+    margins: Margins | None = None  #: intervals and totals by group, which need the rows to be understood
+    bound: tuple[Any, ...] | None = None  #: those of each plane, where they belong to its rows already
 
     @classmethod
-    def of(cls, n_positive: Any, positive_rate: Any, mark: Any = None) -> KnownTotals:
+    def of(
+        cls,
+        n_positive: Any,
+        positive_rate: Any,
+        mark: Any = None,
+        groups: Any = None,
+        totals_of: str = "unlabelled",
+    ) -> KnownTotals:
         """Read them; ``mark`` is the value that marks unlabelled rows, besides missing ones."""
-        return cls(n_positive, positive_rate, read_class_totals(n_positive, positive_rate, mark))
+        if isinstance(n_positive, Total | Totals):
+            raise InvalidProblemError(
+                "n_positive is an object for cs3vm.Problem, whose rows are the unlabelled ones: here give a "
+                "mapping of groups to totals, and the group of every row as groups"
+            )
+        margins = read_margins(n_positive, positive_rate, groups, totals_of)
+        if margins is None:
+            return cls(n_positive, positive_rate, read_class_totals(n_positive, positive_rate, mark))
+        names = margins.class_names() or []
+        by_class = ClassTotals(margins.option, dict.fromkeys(names, 0.0)) if len(names) > 1 else None
+        return cls(n_positive, positive_rate, by_class, margins)
 
     @property
     def given(self) -> bool:
         """Whether anything is known."""
-        return self.n_positive is not None or self.positive_rate is not None
+        return any(known is not None for known in (self.n_positive, self.positive_rate, self.bound))
 
     @property
     def names(self) -> list[Any] | None:
@@ -64,11 +84,29 @@ class KnownTotals:
     def of_positive(self, label: Any, weights: FloatArray) -> Any:
         """τ of the positive one of two classes, for unlabelled rows of these weights."""
         if self.by_class is None:
+            _check_possible(self.n_positive, weights)
             return read_total_or_share(self.n_positive, self.positive_rate, weights)
         total, share = self.by_class.of_class(label)
         if total is not None:
             check_sum(np.array(list(self.by_class.values.values())), weights)
         return read_total_or_share(total, share, weights)
+
+    def of_all(self, classes: LabelArray, positive: int | None, weights: FloatArray) -> FloatArray:
+        """The total of each class, for unlabelled rows of these weights; ``positive`` is one of two."""
+        if positive is None:
+            return whole_totals(self.by_class, classes, weights)
+        if self.margins is not None:
+            raise InvalidProblemError("this rule needs one number for all rows, or one for each class")
+        total = float(bind(self.of_positive(classes.tolist()[positive], weights), weights, 1.0).low[0])
+        return np.where(np.arange(2) == positive, total, float(weights.sum()) - total)
+
+
+def _check_possible(n_positive: Any, weights: FloatArray) -> None:
+    """Refuse more positives than there are rows, and say what may be meant."""
+    weight = float(weights.sum())
+    if len(weights) and isinstance(n_positive, Real) and float(n_positive) > weight * (1 + 1e-12):
+        weigh = f"{len(weights)} unlabelled rows weigh only {weight:g}"
+        raise InvalidProblemError(other_rows(False).after(f"n_positive is {n_positive:g}, but the {weigh}: "))
 
 
 def whole_totals(totals: ClassTotals | None, classes: LabelArray, weights: FloatArray) -> FloatArray:
@@ -109,7 +147,7 @@ def read_class_totals(n_positive: Any, positive_rate: Any, mark: Any = None) -> 
 
     ``mark`` is the value that marks unlabelled rows, besides missing ones.
     """
-    several = _is_mapping(n_positive) or _is_mapping(positive_rate)
+    several = is_mapping(n_positive) or is_mapping(positive_rate)
     if several and n_positive is not None and positive_rate is not None:
         raise InvalidProblemError("give n_positive or positive_rate, not both")
     if not several:
@@ -136,14 +174,11 @@ def read_class_totals(n_positive: Any, positive_rate: Any, mark: Any = None) -> 
     return ClassTotals(name, values)
 
 
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, Mapping) or (hasattr(value, "items") and hasattr(value, "index"))
-
-
 def _class_number(name: str, label: Any, value: Any) -> float:
     """A total or a share, checked for itself."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not np.isfinite(float(value)):
-        raise InvalidProblemError(f"{name} of the class {label!r} must be a number, got {value!r}")
+        meant = ". For totals by group give the group of every row as groups" if is_interval(value) else ""
+        raise InvalidProblemError(f"{name} of the class {label!r} must be a number, got {value!r}{meant}")
     if float(value) < 0:
         raise InvalidProblemError(f"{name} of the class {label!r} must be zero or positive, got {value!r}")
     return float(value)

@@ -14,27 +14,32 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray, LabelArray
-from ..exceptions import CS3VMWarning, InvalidProblemError
+from ..exceptions import CS3VMWarning
 from ..methods import SAFE
 from ..model.norms import NORMS, Norm
 from .accuracy import Accuracy
+from .bias import LEVEL, Bias, look_at_bias
 from .class_totals import KnownTotals
 from .comparing import FOLDS, REPEATS, estimate_accuracy
-from .fit import Fit, Planes, score_rows
+from .fit import Fit
 from .fitting import make_fit
 from .kernel import KernelFunction
 from .kernel_map import EXACT_LIMIT
 from .labels import read_labels
+from .margins import TOTALS_OF
 from .parameters import Parameters
+from .prediction_mixin import PredictionMixin
+from .probability_mixin import NO_PROBABILITIES, ProbabilityMixin
 from .rows import read_rows, read_weights
 from .safe import make_safe_fit
 from .student import PREDICTORS
 from .summary import Summary, summarize
-from .unlabelled import as_vector, find_unlabeled
+
+#: Attributes that not every kind of fit has.
+OF_ONE_KIND = ("coef_", "dual_coef_", "dropped_features_", "pos_label_", "prices_", "group_intercepts_")
 
 
-class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CS3VMClassifier(PredictionMixin, ProbabilityMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear or kernel classifier for few, biased labels and a known total of positives.
 
     It learns from labelled rows, unlabelled rows, and the number of positives among the unlabelled ones,
@@ -105,6 +110,11 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kernel that learns from the given labels and from those in ``transduction_``; see
         :mod:`cs3vm.learn.student`. ``"auto"`` is the student with a kernel (except for the method "svm") and
         the plane without one.
+    totals_of
+        Whether totals count the ``"unlabelled"`` rows, or ``"all"``: labelled ones are subtracted then.
+    group_intercepts
+        Whether each of the ``groups`` in ``fit`` has a threshold of its own, which costs next to nothing: see
+        :mod:`cs3vm.learn.group_columns`. ``predict`` then takes the groups of new rows, too.
 
     Attributes
     ----------
@@ -113,7 +123,10 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     pos_label_
         The class that the total counts; of two only.
     n_positive_
-        The total that was used, in units of ``sample_weight``; with several classes, a dict of them.
+        The total that was used, in units of ``sample_weight``; with several classes, a dict of them. Of an
+        interval or of totals by group :class:`cs3vm.Totals`, over the unlabelled rows.
+    group_intercepts_
+        By how much the scores of each group are shifted; with ``group_intercepts`` only.
     coef_
         The normal of the hyperplane in the units of ``X``, (1, n_features), with several classes a row for
         each; linear kernel only.
@@ -193,6 +206,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "side_margin": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "predictor": [StrOptions(set(PREDICTORS))],
         "work_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "totals_of": [StrOptions(set(TOTALS_OF))],
+        "group_intercepts": ["boolean"],
     }
 
     def __init__(
@@ -218,6 +233,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         side_margin: float | str = "auto",
         predictor: str = "auto",
         work_limit: float | None = None,
+        totals_of: str = "unlabelled",
+        group_intercepts: bool = False,
     ) -> None:
         self.method = method
         self.solver = solver
@@ -239,15 +256,18 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.side_margin = side_margin
         self.predictor = predictor
         self.work_limit = work_limit
+        self.totals_of = totals_of
+        self.group_intercepts = group_intercepts
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
         self,
         X: Any,
         y: Any,
-        n_positive: float | Mapping[Any, float] | None = None,
-        positive_rate: float | Mapping[Any, float] | None = None,
+        n_positive: float | tuple[float, float] | Mapping[Any, Any] | None = None,
+        positive_rate: float | tuple[float, float] | Mapping[Any, Any] | None = None,
         sample_weight: ArrayLike | None = None,
+        groups: Any = None,
     ) -> CS3VMClassifier:
         """Learn from labelled and unlabelled rows.
 
@@ -258,9 +278,12 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y
             One label per row; missing where the row is unlabelled.
         n_positive
-            The known total weight of positives among the unlabelled rows (their number, without weights).
-            With several classes, a mapping or pandas Series from each class to its total; the totals add up
-            to the number of unlabelled rows. A class may have a total and no label.
+            The known total weight of positives among the unlabelled rows (their number, without weights), or
+            a pair (low, high). With ``groups``, a mapping from group to total, pair, or (of several classes)
+            mapping from class to total; with several columns of groups, a mapping from their names to such.
+            A group without total is free; the key None is for all rows together.
+            With several classes and no groups, a mapping or pandas Series from each class to its total, which
+            add up to the number of unlabelled rows. A class may have a total and no label.
         positive_rate
             Instead of ``n_positive``: their share of the weight of the unlabelled rows. Their total is
             rounded to the nearest integer, unless some weight is not an integer. With several classes, one
@@ -269,9 +292,12 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Weights of the rows: the price C of a labelled row is multiplied by it, and an unlabelled row
             counts as that many (with more than two classes only as one, or as none). Rows of weight 0 are
             left out (and still get a label in ``transduction_``).
+        groups
+            The group of every row that ``n_positive`` names, labelled rows included; or a mapping or data
+            frame with several such columns.
         """
         X = read_rows(self, X, reset=True)
-        known = KnownTotals.of(n_positive, positive_rate, self.unlabeled)
+        known = KnownTotals.of(n_positive, positive_rate, self.unlabeled, groups, self.totals_of)
         labels = read_labels(
             y,
             unlabeled=self.unlabeled,
@@ -290,69 +316,27 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, fit: Fit) -> None:
         """Keep a fit, and what scikit-learn and others look for under the usual names."""
-        for name in ("coef_", "dual_coef_", "dropped_features_", "pos_label_", "prices_"):
+        for name in OF_ONE_KIND:
             self.__dict__.pop(name, None)  # of an earlier fit of another kind
         self.fit_, self.classes_ = fit, fit.classes
         self.scaling_, self.kernel_map_ = fit.scaling, fit.kernel_map
         self.transduction_, self.undecided_ = fit.labels.decode(fit.codes), fit.undecided
         self.result_: Any = fit.results[0]
-        self.n_positive_: Any = fit.problem.n_positive
+        self.n_positive_: Any = fit.known_totals[0]
         coef, self.intercept_ = (self._sign * part for part in fit.planes)
         if fit.assignment is not None:
             self.result_ = dict(zip(fit.plane_labels, fit.results, strict=True))
-            self.n_positive_ = dict(zip(fit.plane_labels, map(round, fit.totals.tolist()), strict=True))
+            self.n_positive_ = dict(zip(fit.plane_labels, fit.known_totals, strict=True))
             self.prices_ = fit.assignment.prices
         else:
             self.pos_label_ = fit.classes[fit.labels.positive]
+        if fit.group_columns is not None:
+            normals = self._sign * np.array([result.coef for result in fit.results])
+            self.group_intercepts_ = fit.group_columns.by_group(normals)
         if fit.kernel_map is None:
             self.coef_, self.dropped_features_ = coef, fit.dropped_names()
         else:
             self.dual_coef_ = coef
-
-    @property
-    def _sign(self) -> float:
-        """Of the planes: scikit-learn wants a positive value to mean ``classes_[1]``."""
-        return -1.0 if self.fit_.labels.positive == 0 else 1.0
-
-    def _values(self, X: FloatArray) -> FloatArray:
-        """The score of each row for each plane; without a student it follows a change of the attributes."""
-        if self.fit_.has_student:
-            coef, intercept = (self._sign * part for part in self.fit_.predictor)
-            return score_rows(X, Planes(coef, intercept), self.scaling_, self.kernel_map_)
-        planes = Planes(self.coef_ if self.kernel_map_ is None else self.dual_coef_, self.intercept_)
-        return score_rows(X, planes, self.scaling_, self.kernel_map_)
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """``coef_ · x + intercept_`` of each row, or its kernel form; above 0 means ``classes_[1]``.
-
-        Where a student predicts (see ``predictor``) it is the student's score.
-        With several classes, one column per class; the highest value is the class that is predicted.
-        """
-        check_is_fitted(self)
-        values = self._values(read_rows(self, X, reset=False))
-        return values if len(self.classes_) > 2 else values[:, 0]
-
-    def predict(self, X: Any) -> LabelArray:
-        """The class of each row, by the plane or the student; of two, one on the plane is ``pos_label_``."""
-        check_is_fitted(self)
-        rows = read_rows(self, X, reset=False)
-        values = self._values(rows)
-        if len(self.classes_) > 2:
-            return np.asarray(self.classes_[values.argmax(axis=1)])
-        greater = values[:, 0] >= 0 if self.pos_label_ == self.classes_[1] else values[:, 0] > 0
-        return np.asarray(self.classes_[greater.astype(np.intp)])
-
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy on labelled rows."""
-        y = as_vector(y)
-        missing = find_unlabeled(y)
-        if missing.any():
-            raise InvalidProblemError(
-                f"y has no label in {int(missing.sum())} rows, the first in row {int(np.argmax(missing))}: "
-                "a score needs the true label of every row"
-            )
-        y = np.array(y.tolist()) if y.dtype == object else y
-        return float(super().score(X, y, sample_weight))
 
     def accuracy(
         self, n_folds: int = FOLDS, n_repeats: int = REPEATS, level: float = 0.9, *, others: bool = True
@@ -378,14 +362,26 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return estimate_accuracy(self.fit_, n_folds=n_folds, n_repeats=n_repeats, level=level, others=others)
 
+    def bias(self, level: float = LEVEL) -> Bias:
+        """How the labelled rows differ from the unlabelled ones, and whether by class only; print it.
+
+        ``level`` is how often the test of "biased by class only" may find a difference where there is none;
+        see :mod:`cs3vm.learn.shift`.
+        """
+        check_is_fitted(self)
+        return look_at_bias(self.fit_, level=level)
+
     def summary(self, *, accuracy: bool = True) -> Summary:
         """How many labels are right, the plain SVM and the top-τ rule beside this fit, what to beware of.
 
         With several classes, one row per class. Print it for a table. The baselines are solved when they are
         first asked for, and so is the :meth:`accuracy`, which takes longer; ``accuracy=False`` leaves it out.
+        How the labelled rows differ is said, too; :meth:`bias` has the details.
         """
         check_is_fitted(self)
-        return summarize(self.fit_, self.accuracy() if accuracy and self.fit_.problem.m else None)
+        if not self.fit_.problem.m:
+            return summarize(self.fit_)
+        return summarize(self.fit_, self.accuracy() if accuracy else None, self.bias())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -394,6 +390,8 @@ class CS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __getattr__(self, name: str) -> Any:
+        if name == "predict_proba":
+            raise AttributeError(NO_PROBABILITIES)
         if name == "coef_" and self.__dict__.get("kernel_map_") is not None:
             raise AttributeError(
                 "coef_ exists only for kernel='linear': a kernel gives no weights of features. The plane in "

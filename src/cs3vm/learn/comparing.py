@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import RowArray
+from .._typing import BoolArray, RowArray
 from ..exceptions import CS3VMError, InvalidProblemError
 from ..methods.front_door import solve
 from ..model.problem import Problem
 from ..model.result import Result
 from .accuracy import MAJORITY, Accuracy, Estimate, Known, gain, ranking, recalls, share_right, too_few
 from .baselines import BASELINES, title_of
-from .class_totals import ClassTotals, KnownTotals
+from .class_totals import KnownTotals
 from .cross_fit import Question, Search, Seen, draw_folds, draw_labelled, draw_unlabelled, look
 from .fit import Fit
 from .fitting import pose
@@ -85,8 +85,7 @@ def _check(n_folds: Any, n_repeats: Any, level: Any) -> None:
 
 def _estimate(fit: Fit, n_folds: int, n_repeats: int, level: float, others: bool) -> Accuracy:
     classes = tuple(str(name) for name in fit.classes.tolist())
-    is_labelled = (fit.labels.codes >= 0) & (fit.weight > 0)
-    known = Known(fit.labels.codes[is_labelled], fit.weight[is_labelled], fit.class_totals)
+    known = _known(fit)
     why_not = too_few(known, classes)
     if why_not:
         return Accuracy(classes, why_not=why_not)
@@ -94,13 +93,14 @@ def _estimate(fit: Fit, n_folds: int, n_repeats: int, level: float, others: bool
     known = Known(known.codes[kept], known.weight[kept], known.totals)
     folds = draw_folds(known.codes, n_folds, n_repeats, fit.parameters.seed)
     seen: list[tuple[Asked, Seen]] = []
-    for one in _asked(fit, _own_question(fit, kept), kept, len(folds) * len(fit.results), others):
+    for one in _asked(fit, own_question(fit, kept), kept, len(folds) * len(fit.results), others):
         try:
             seen.append((one, look(one.question, folds, one.search)))
         except CS3VMError as error:
             if not seen:
                 return Accuracy(classes, why_not=str(error))
     own, ours = seen[0]
+    fit.held_out[n_repeats] = ours.held_out
     estimates = []
     for one, what in seen:
         found = recalls(what, known)
@@ -110,6 +110,29 @@ def _estimate(fit: Fit, n_folds: int, n_repeats: int, level: float, others: bool
     auc = None if fit.is_several else ranking(ours, known)
     simple = _more_frequent(fit, classes, estimates[0].share)
     return Accuracy(classes, (*estimates, simple), auc, level, n_folds, n_repeats)
+
+
+def hide_labels(fit: Fit) -> str:
+    """See to it that the fit knows scores of hidden rows, its own or of an earlier estimate; or why not."""
+    if fit.held_out:
+        return ""
+    known = _known(fit)
+    why_not = too_few(known, tuple(str(name) for name in fit.classes.tolist()))
+    if why_not:
+        return why_not
+    kept = draw_labelled(known.codes, MOST_LABELLED, fit.parameters.seed)
+    folds = draw_folds(known.codes[kept], FOLDS, REPEATS, fit.parameters.seed)
+    own = next(_asked(fit, own_question(fit, kept), kept, len(folds) * len(fit.results), others=False))
+    try:
+        fit.held_out[REPEATS] = look(own.question, folds, own.search).held_out
+    except CS3VMError as error:
+        return str(error)
+    return ""
+
+
+def _known(fit: Fit) -> Known:
+    is_labelled = (fit.labels.codes >= 0) & (fit.weight > 0)
+    return Known(fit.labels.codes[is_labelled], fit.weight[is_labelled], fit.class_totals)
 
 
 def _more_frequent(fit: Fit, classes: tuple[str, ...], own: float) -> Estimate:
@@ -122,7 +145,7 @@ def _more_frequent(fit: Fit, classes: tuple[str, ...], own: float) -> Estimate:
 
 
 # -- the questions -----------------------------------------------------------------------------------
-def _own_question(fit: Fit, kept: RowArray) -> Question:
+def own_question(fit: Fit, kept: RowArray) -> Question:
     """That of the fit, or of a sample of its rows."""
     is_labelled = (fit.labels.codes >= 0) & (fit.weight > 0)
     whole = Question(
@@ -133,6 +156,7 @@ def _own_question(fit: Fit, kept: RowArray) -> Question:
         fit.labels.positive,
         meets_total=fit.method != "svm",
         seed=fit.parameters.seed,
+        members=_members(fit, is_labelled),
     )
     part = whole if len(kept) == len(whole.codes) else whole.keep(kept)
     return part.sample(MOST_UNLABELLED, fit.parameters.seed)
@@ -141,7 +165,7 @@ def _own_question(fit: Fit, kept: RowArray) -> Question:
 def _asked(fit: Fit, own: Question, kept: RowArray, searches: int, others: bool) -> Iterator[Asked]:
     """The answer's own rule first, then those that it is compared with."""
     seconds = max(GUARD * fit.seconds, LEAST_SECONDS) / searches
-    quick = partial(_search, fit.parameters, seconds, WORK / searches)
+    quick = partial(quick_search, fit.parameters, seconds, WORK / searches)
     if fit.method in BASELINES:
         yield Asked(fit.method, title_of(fit.method), own, partial(solve, method=fit.method), _excess(fit))
     else:
@@ -167,7 +191,7 @@ def _excess(fit: Fit) -> float:
     return float(counts[1] - fit.class_totals[1])
 
 
-def _search(parameters: Parameters, seconds: float, work: float, problem: Problem) -> Result:
+def quick_search(parameters: Parameters, seconds: float, work: float, problem: Problem) -> Result:
     """A quick answer, as good for labels as a long search; another norm has no quick one."""
     if problem.norm == "l2":
         return solve(
@@ -190,7 +214,9 @@ def _other_question(fit: Fit, own: Question, kept: RowArray, rule: Rule) -> Ques
     rows = np.sort(np.append(labelled, unlabelled))
     parameters = replace(fit.parameters, n_components=LANDMARKS, **rule.changes)
     labels = fit.labels._replace(codes=fit.labels.codes[rows])
-    posed = pose(parameters, fit.rows[rows], labels, fit.weight[rows], _totals(fit, own))
+    groups = None if fit.group_columns is None else fit.group_columns.of_rows(rows)
+    known = KnownTotals(bound=tuple(problem.n_positive for problem in own.problems), margins=groups)
+    posed = pose(parameters, fit.rows[rows], labels, fit.weight[rows], known)
     dearer = own.first.C / fit.problem.C[kept]  # where only a sample of the labelled rows is used
     problems = tuple(
         replace(problem, C=problem.C * dearer, count_penalty=own.first.count_penalty)
@@ -199,9 +225,11 @@ def _other_question(fit: Fit, own: Question, kept: RowArray, rule: Rule) -> Ques
     return replace(own, problems=problems, meets_total=True)
 
 
-def _totals(fit: Fit, own: Question) -> KnownTotals:
-    totals = [problem.n_positive for problem in own.problems]
-    if not fit.is_several:
-        return KnownTotals(totals[0])
-    by_class = ClassTotals("n_positive", dict(zip(fit.plane_labels, totals, strict=True)))
-    return KnownTotals(by_class=by_class)
+def _members(fit: Fit, is_labelled: BoolArray) -> BoolArray | None:
+    """Which labelled rows (columns) each of several totals (rows) counts."""
+    if fit.bound is None or fit.problem.one_total:
+        return None
+    members = np.zeros((len(fit.bound.counted), len(is_labelled)), dtype=bool)
+    for g, rows in enumerate(fit.bound.counted):
+        members[g, rows] = True
+    return members[:, is_labelled]

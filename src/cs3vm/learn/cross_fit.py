@@ -17,9 +17,11 @@ from ..exceptions import CS3VMError
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import Status
-from .class_totals import largest_remainder, nearest_total
-from .planes import plane_scores
-from .undecided import meet_total
+from .changed_totals import scaled_totals, with_hidden
+from .known_counts import middle_of_all
+from .planes import assign_classes, both_sides, plane_scores
+from .probabilities import HeldOut
+from .undecided import meet_totals
 
 #: Of a class with no more labelled rows than this, none is left out.
 FEW = 100
@@ -38,19 +40,33 @@ class Question:
     meets_total: bool = True  #: whether one group of rows that a plane cannot tell apart may be divided
     seed: int = 0
     places: RowArray | None = None  #: where the unlabelled rows, and after them the hidden ones, stand
+    members: BoolArray | None = None  #: which labelled rows (columns) each of several totals (rows) counts
 
     @property
     def first(self) -> Problem:
         """The problem of the first plane, whose rows are those of all."""
         return self.problems[0]
 
+    @property
+    def totals(self) -> FloatArray:
+        """Of each class among the unlabelled rows."""
+        if self.positive is None:
+            totals = np.array([middle_of_all(problem.totals) for problem in self.problems])
+            return np.asarray(totals * (self.first.total_weight / totals.sum()))
+        own = middle_of_all(self.first.totals)
+        rest = self.first.total_weight - own
+        return np.array([rest, own] if self.positive == 1 else [own, rest])
+
     def hide(self, hidden: BoolArray) -> Question:
         """The same with some labelled rows anywhere among the unlabelled ones: no order tells them apart."""
         size = self.first.m + int(hidden.sum())
         order = np.random.default_rng(self.seed).permutation(size)
-        problems = tuple(_hide(problem, hidden, self.weight, order) for problem in self.problems)
+        problems = tuple(_hide(p, hidden, self.weight, order, self.members) for p in self.problems)
         codes, weight = self.codes[~hidden], self.weight[~hidden]
-        return replace(self, problems=problems, codes=codes, weight=weight, places=np.argsort(order))
+        members = None if self.members is None else self.members[:, ~hidden]
+        return replace(
+            self, problems=problems, codes=codes, weight=weight, places=np.argsort(order), members=members
+        )
 
     def keep(self, labelled: RowArray) -> Question:
         """The same with some of the labelled rows only, each class at the price of all of its rows."""
@@ -60,7 +76,9 @@ class Question:
         problems = tuple(
             replace(p, X=p.X[labelled], y=p.y[labelled], C=p.C[labelled] * dearer) for p in self.problems
         )
-        return replace(self, problems=problems, codes=self.codes[labelled], weight=self.weight[labelled])
+        members = None if self.members is None else self.members[:, labelled]
+        codes, weight = self.codes[labelled], self.weight[labelled]
+        return replace(self, problems=problems, codes=codes, weight=weight, members=members)
 
     def sample(self, most: int, seed: int) -> Question:
         """The same with at most so many unlabelled rows, totals and the price of a miscount to scale."""
@@ -69,18 +87,14 @@ class Question:
         rows = draw_unlabelled(self.first.m, most, seed)
         kept = self.first.weights[rows]
         share = float(kept.sum()) / self.first.total_weight
-        totals = np.array([problem.n_positive * share for problem in self.problems])
-        if self.positive is None:
-            totals = largest_remainder(totals, most).astype(float)
-        else:
-            totals = np.array([nearest_total(float(totals[0]), kept)])
+        totals = scaled_totals(self.problems, rows, most if self.positive is None else None)
         problems = tuple(
             replace(
                 problem,
                 U=problem.U[rows],
                 weights=kept,
                 side=problem.side[rows],
-                n_positive=float(total),
+                n_positive=total,
                 count_penalty=problem.count_penalty / share,
             )
             for problem, total in zip(self.problems, totals, strict=True)
@@ -91,11 +105,9 @@ class Question:
         """The class that planes give to each unlabelled row and then to each hidden one; totals are met."""
         places = slice(None) if self.places is None else self.places
         if self.positive is None:
-            from .assignment import assign  # loads numba
-
-            return assign(plane_scores(results), [round(p.n_positive) for p in self.problems]).labels[places]
+            return assign_classes(results).labels[places]
         (result,) = results
-        above = meet_total(result, self.seed)[0] if self.meets_total else np.asarray(result.z) > 0
+        above = meet_totals(result, self.seed)[0] if self.meets_total else np.asarray(result.z) > 0
         return np.where(above, self.positive, 1 - self.positive).astype(np.int64)[places]
 
     def scores(self, results: Sequence[Result]) -> FloatArray:
@@ -103,8 +115,7 @@ class Question:
         scores = plane_scores(results)[slice(None) if self.places is None else self.places]
         if self.positive is None:
             return scores
-        # the other class has the same plane, looked at from behind
-        return np.column_stack([scores, -scores] if self.positive == 0 else [-scores, scores])
+        return both_sides(scores[:, 0], self.positive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +124,7 @@ class Seen:
 
     right: FloatArray  #: how often the row got its own label back
     above: FloatArray  #: the share of unlabelled rows that its score for its own class is above
+    held_out: tuple[HeldOut, ...] = ()  #: the scores behind it, fold by fold
 
 
 def draw_folds(codes: IntArray, n_folds: int, n_repeats: int, seed: int) -> list[BoolArray]:
@@ -153,7 +165,7 @@ def draw_labelled(codes: IntArray, most: int, seed: int) -> RowArray:
 def look(question: Question, folds: Sequence[BoolArray], search: Search) -> Seen:
     """Hide each fold, search without its labels, and see which of them come back."""
     right, above, times = (np.zeros(len(question.codes)) for _ in range(3))
-    m = question.first.m
+    m, folded = question.first.m, []
     for hidden in folds:
         asked = question.hide(hidden)
         results = [search(problem) for problem in asked.problems]
@@ -165,10 +177,14 @@ def look(question: Question, folds: Sequence[BoolArray], search: Search) -> Seen
         scores = asked.scores(results)
         above[hidden] += _shares_below(scores[:m], scores[m:], question.codes[hidden], question.first.weights)
         times[hidden] += 1
-    return Seen(right / times, above / times)
+        others, own = (question.first.weights, question.totals), question.codes[hidden]
+        folded.append(HeldOut(scores[:m], *others, scores[m:], own, question.weight[hidden]))
+    return Seen(right / times, above / times, tuple(folded))
 
 
-def _hide(problem: Problem, hidden: BoolArray, weight: FloatArray, order: RowArray) -> Problem:
+def _hide(
+    problem: Problem, hidden: BoolArray, weight: FloatArray, order: RowArray, members: BoolArray | None
+) -> Problem:
     shown = ~hidden
     return replace(
         problem,
@@ -178,7 +194,7 @@ def _hide(problem: Problem, hidden: BoolArray, weight: FloatArray, order: RowArr
         U=np.vstack([problem.U, problem.X[hidden]])[order],
         weights=np.append(problem.weights, weight[hidden])[order],
         side=np.append(problem.side, np.zeros(int(hidden.sum()), dtype=np.int8))[order],
-        n_positive=problem.n_positive + float(weight[hidden & (problem.y > 0)].sum()),
+        n_positive=with_hidden(problem, hidden, weight, order, members),
     )
 
 

@@ -21,8 +21,11 @@ from ..model.problem import Problem
 from ..model.result import Result
 from .accuracy import Accuracy
 from .baselines import solve_baselines
+from .bound_totals import Bound
 from .certificate import Certificate, certificate, certificate_of_classes, proof_line
+from .group_columns import GroupColumns, no_thresholds_error
 from .kernel_map import KernelMap
+from .known_counts import MetTotal, count_of_all, met_totals, totals_note
 from .labels import Labels
 from .notes import (
     basis_note,
@@ -37,11 +40,12 @@ from .notes import (
     warnings_about,
 )
 from .parameters import Parameters
-from .planes import plane_scores
+from .planes import assign_classes, plane_scores
+from .probabilities import HeldOut
 from .scaling import RankScaling, Scaling
 from .sparse_rows import RowBasis
 from .student import learn_student, student_predicts
-from .undecided import is_split, meet_total, shuffle_within
+from .undecided import is_split, meet_totals, shuffle_within
 from .verdict import Judgement, judge
 
 if TYPE_CHECKING:
@@ -81,6 +85,10 @@ class Fit:
         A number for each unlabelled row that counts, the same for equal rows.
     basis
         Of sparse rows with many columns: the rows by whose span the problem sees them.
+    bound
+        Totals by group, and the rows that each of them counts; None for one number for all rows.
+    group_columns
+        The groups with a threshold of their own: the last features of the problem.
     """
 
     labels: Labels
@@ -93,6 +101,8 @@ class Fit:
     rows: Any
     profiles: IntArray
     basis: RowBasis | None = None
+    bound: Bound | None = None
+    group_columns: GroupColumns | None = None
 
     def __repr__(self) -> str:
         rows = f"{self.problem.n} labelled and {self.problem.m} unlabelled rows"
@@ -147,8 +157,16 @@ class Fit:
 
     @property
     def totals(self) -> FloatArray:
-        """The known total of each plane's class among the unlabelled rows."""
-        return np.array([result.problem.n_positive for result in self.results])
+        """The number of each plane's class among the unlabelled rows: known, or nearest to what is known."""
+        if self.is_several and not self.problem.one_total:  # rows of groups without totals count, too
+            return np.bincount(self.answer, minlength=len(self.classes)).astype(float)
+        return np.array([count_of_all(result) for result in self.results])
+
+    @property
+    def known_totals(self) -> list[Any]:
+        """What is known of each plane's class among the unlabelled rows: a number, or totals."""
+        totals = [result.problem.n_positive for result in self.results]
+        return [round(t) if self.is_several and isinstance(t, float) else t for t in totals]
 
     @property
     def class_totals(self) -> FloatArray:
@@ -183,6 +201,7 @@ class Fit:
 
     def _in_columns(self, normals: FloatArray) -> FloatArray:
         """Normal vectors by scaled columns where the problem has coordinates in a basis; else as they are."""
+        normals = normals if self.group_columns is None else self.group_columns.without(normals)
         return normals if self.basis is None else np.array([self.basis.to_columns(w) for w in normals])
 
     @property
@@ -190,14 +209,19 @@ class Fit:
         """The normal vector of each plane, by scaled columns; with a kernel in mapped features."""
         return self._in_columns(np.array([result.coef for result in self.results], dtype=float))
 
+    def shifts(self, groups: Any, n_rows: int) -> FloatArray:
+        """What new rows of these groups have on top of their score for each plane that classifies them."""
+        if self.group_columns is None:
+            raise no_thresholds_error()
+        normals = self._student[0] if self.has_student else [result.coef for result in self.results]
+        return self.group_columns.shift_new(groups, n_rows, np.asarray(normals))
+
     @cached_property
     def assignment(self) -> Assignment | None:
         """Of several classes: the labels that meet all totals, with the highest summed scores."""
         if not self.is_several:
             return None
-        from .assignment import assign  # loads numba
-
-        return assign(plane_scores(self.results), np.round(self.totals))
+        return assign_classes(self.results)
 
     # -- the rule for new rows -----------------------------------------------------------------------
     @property
@@ -257,7 +281,7 @@ class Fit:
         (result,) = self.results
         if self.method == "svm":  # it knows no total
             return np.asarray(result.z) > 0, np.zeros(result.problem.m, dtype=bool)
-        return meet_total(result, self.parameters.seed)
+        return meet_totals(result, self.parameters.seed)
 
     @cached_property
     def undecided(self) -> BoolArray:
@@ -279,7 +303,11 @@ class Fit:
         return codes
 
     def _left_out_codes(self) -> IntArray:
-        return self._by_scores(score_rows(self.rows_left_out, self.planes, self.scaling, self.kernel_map))
+        scores = score_rows(self.rows_left_out, self.planes, self.scaling, self.kernel_map)
+        if self.group_columns is not None:
+            left_out = np.flatnonzero((self.labels.codes < 0) & (self.weight == 0))
+            scores += self.group_columns.shift(left_out, np.array([result.coef for result in self.results]))
+        return self._by_scores(scores)
 
     def _by_scores(self, scores: FloatArray) -> IntArray:
         """The class of each row by its scores, a column per plane; on the plane is positive."""
@@ -307,6 +335,16 @@ class Fit:
         return {}
 
     @cached_property
+    def held_out(self) -> dict[int, tuple[HeldOut, ...]]:
+        """The scores of hidden rows, by how often each was hidden, once anybody has hidden any."""
+        return {}
+
+    @cached_property
+    def probable(self) -> dict[bool, Any]:
+        """The probabilities, once anybody has asked; see :mod:`cs3vm.learn.calibrating`."""
+        return {}
+
+    @cached_property
     def svm_codes(self) -> IntArray:
         """The class that plain SVMs, which know no totals, give to each unlabelled row."""
         return self._codes(self.baselines["svm"])
@@ -331,6 +369,7 @@ class Fit:
         """All that a reader should know before trusting the answer; ``names`` are those of the features."""
         one_class = [] if self.is_several else one_class_note(self.results[0])
         about = [
+            *self.totals_notes,
             *undecided_note(self.undecided),
             *hurried_note(self.results),
             *one_class,
@@ -339,6 +378,17 @@ class Fit:
             *self.student_notes,
         ]
         return [*self.warnings, *about, *self.norm_notes(names)]
+
+    @property
+    def totals_notes(self) -> list[Note]:
+        """Which of several totals are missed."""
+        known = self.bound.contradiction if self.bound else 0.0
+        return totals_note(self.met_totals, known) if self.method != "svm" else []
+
+    @property
+    def met_totals(self) -> list[MetTotal]:
+        """Every one of several totals and what the labels give, the worst first."""
+        return met_totals(self.labels, self.results, self.answer)
 
     @property
     def kernel_notes(self) -> list[Note]:

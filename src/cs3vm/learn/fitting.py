@@ -18,8 +18,10 @@ from ..model.profiles import automatic_margin, profiles
 from ..model.result import Result
 from ..model.row_order import in_order
 from .baselines import BASELINES
+from .bound_totals import Bound, bind_margins
 from .class_totals import KnownTotals, whole_totals
 from .fit import Fit
+from .group_columns import GroupColumns
 from .kernel import make_kernel
 from .kernel_map import KernelMap, fit_kernel_map
 from .labels import Labels, one_class_error
@@ -65,7 +67,8 @@ def make_fit(
     kernel_map = posed.mapped if isinstance(posed.mapped, KernelMap) else None
     basis = posed.mapped if isinstance(posed.mapped, RowBasis) else None
     scaling, alike = posed.scaling, posed.alike
-    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, X, alike, basis)
+    grouped = (posed.bound, posed.group_columns)
+    return Fit(labels, weight, results, scaling, kernel_map, parameters, features, X, alike, basis, *grouped)
 
 
 # -- before the search -------------------------------------------------------------------------------
@@ -74,10 +77,12 @@ class Posed(NamedTuple):
 
     problem: Problem  #: of the first plane
     targets: list[FloatArray]  #: for each plane the signs of the labelled rows
-    totals: list[float]  #: for each plane the known total of its class
+    totals: list[Any]  #: for each plane what is known of its class
     scaling: Scaling | RankScaling
     mapped: KernelMap | RowBasis | None  #: what maps the rows, if anything does
     alike: IntArray  #: a number for each unlabelled row, the same for equal rows
+    bound: Bound | None = None  #: totals by group
+    group_columns: GroupColumns | None = None  #: the last features, if groups have a threshold of their own
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -91,12 +96,19 @@ def pose(parameters: Parameters, X: Any, labels: Labels, weight: FloatArray, kno
     counts, is_labelled = weight > 0, labels.codes >= 0
     labelled, unlabelled = np.flatnonzero(is_labelled & counts), np.flatnonzero(~is_labelled & counts)
     _check_labelled(labels, labelled, unlabelled)
-    totals = _totals(labels, known, weight[unlabelled])
+    bound = bind_margins(known.margins, labels, weight) if known.margins and known.margins.any else None
+    totals: list[Any] = _totals(labels, known, weight[unlabelled]) if bound is None else list(bound.totals)
     scaling = _learn_scaling(parameters, X, weight)
     _check_norm(parameters)
     rows, others, mapped = _features(parameters, scaling.transform(X), labelled, unlabelled, weight)
+    group_columns = GroupColumns.of(known.margins, weight) if parameters.group_intercepts else None
+    if group_columns is not None:
+        rows = np.hstack([rows, group_columns.columns(labelled)])
+        others = np.hstack([others, group_columns.columns(unlabelled)])
     targets = labels.targets(labelled)
     alike = sparse_profiles(X[unlabelled]) if is_wide(X) else profiles(X[unlabelled])
+    if known.margins and (group_columns is not None or labels.is_several):  # equal rows differ by group
+        alike = profiles(np.column_stack([alike, *(m.codes[unlabelled] for m in known.margins.margins)]))
     problem = Problem(
         rows,
         targets[0],
@@ -108,7 +120,7 @@ def pose(parameters: Parameters, X: Any, labels: Labels, weight: FloatArray, kno
         side_margin=_margin(parameters, labels, alike),
         norm=parameters.norm,
     )
-    return Posed(problem, targets, totals, scaling, mapped, alike)
+    return Posed(problem, targets, totals, scaling, mapped, alike, bound, group_columns)
 
 
 def _check_labelled(labels: Labels, labelled: RowArray, unlabelled: RowArray) -> None:
@@ -132,8 +144,10 @@ def _check_proof(parameters: Parameters) -> None:
         )
 
 
-def _totals(labels: Labels, known: KnownTotals, weights: FloatArray) -> list[float]:
-    """The total of each plane's class among unlabelled rows of these weights."""
+def _totals(labels: Labels, known: KnownTotals, weights: FloatArray) -> list[Any]:
+    """What is known of each plane's class among unlabelled rows of these weights."""
+    if known.bound is not None:
+        return list(known.bound)
     if labels.positive is None:
         return list(whole_totals(known.by_class, labels.classes, weights))
     return [known.of_positive(labels.classes.tolist()[labels.positive], weights)]

@@ -39,6 +39,8 @@ class Parameters:
     side_margin: float | str
     predictor: str
     work_limit: float | None = None
+    totals_of: str = "unlabelled"
+    group_intercepts: bool = False
 
     @classmethod
     def of(cls, estimator: BaseEstimator) -> Parameters:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import Status
 
+if TYPE_CHECKING:
+    from .assignment import Assignment
+
 #: Solves a problem within so many seconds.
 SolveOne = Callable[[Problem, float], Result]
 
@@ -21,7 +25,7 @@ SolveOne = Callable[[Problem, float], Result]
 def solve_planes(
     problem: Problem,
     targets: Sequence[FloatArray],
-    totals: Sequence[float],
+    totals: Sequence[Any],
     how: SolveOne,
     seconds: float,
 ) -> tuple[Result, ...]:
@@ -34,7 +38,7 @@ def solve_planes(
     targets
         For each plane the signs of the labelled rows.
     totals
-        For each plane the known total of its class among the unlabelled rows.
+        For each plane what is known of its class among the unlabelled rows.
     how
         Solves the problem of one plane.
     seconds
@@ -67,6 +71,11 @@ def _after_interrupt(problem: Problem, found: Result) -> Result:
     return replace(quick, status=Status.INTERRUPTED, extras={**quick.extras, **shared})
 
 
+def both_sides(scores: FloatArray, positive: int) -> FloatArray:
+    """A column for each of two classes: the other one has the same plane, looked at from behind."""
+    return np.column_stack([scores, -scores] if positive == 0 else [-scores, scores])
+
+
 def plane_scores(results: Sequence[Result]) -> FloatArray:
     """The scores of the unlabelled rows, a column per plane, on a common scale.
 
@@ -75,3 +84,26 @@ def plane_scores(results: Sequence[Result]) -> FloatArray:
     """
     normals = np.array([result.coef for result in results], dtype=float)
     return np.asarray(results[0].problem.U @ normals.T + [result.intercept for result in results])
+
+
+def assign_classes(results: Sequence[Result]) -> Assignment:
+    """Labels that meet the totals of all classes, in every group that has some, with the highest scores.
+
+    Rows of groups without totals choose by the prices of all others together, as new rows do.
+    """
+    from .assignment import Assignment, assign  # loads numba
+
+    scores, problems = plane_scores(results), [result.problem for result in results]
+    if problems[0].one_total:
+        return assign(scores, [round(float(problem.totals.low[0])) for problem in problems])
+    table = np.array([problem.totals.low for problem in problems]).round()
+    groups = problems[0].totals.rows
+    known = np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
+    everybody = assign(scores[known], table.sum(axis=1))
+    labels = np.argmax(scores - everybody.prices, axis=1)
+    value = gap = 0.0
+    for g, rows in enumerate(groups):
+        own = assign(scores[rows], table[:, g])
+        labels[rows] = own.labels
+        value, gap = value + own.value, gap + own.gap
+    return Assignment(labels, everybody.prices, value, gap)

@@ -11,7 +11,10 @@ from ..exceptions import Note
 from ..model.result import Result
 from .accuracy import Accuracy
 from .baselines import title_of
+from .bias import Bias
+from .calibrating import estimate_probabilities
 from .fit import Fit
+from .known_counts import MetTotal, count_of_all, known_words, totals_table
 from .text_table import format_table
 
 
@@ -67,6 +70,7 @@ class SummaryRow:
     gap: float
     status: str
     seconds: float
+    known: str = ""  #: what is known about the count, in words
 
     @classmethod
     def of(cls, method: str, result: Result) -> SummaryRow:
@@ -74,7 +78,8 @@ class SummaryRow:
         return cls(
             method=method,
             count=result.count,
-            n_positive=result.problem.n_positive,
+            n_positive=count_of_all(result),
+            known=known_words(result),
             **_answer_fields(result),
         )
 
@@ -82,7 +87,7 @@ class SummaryRow:
         """Column names and formatted values, for any kind of table."""
         return {
             "method": self.method,
-            "positives": f"{self.count:g} of {self.n_positive:g}",
+            "positives": f"{self.count:g} of {self.known}",
             **_answer_cells(self),
         }
 
@@ -108,7 +113,7 @@ class ClassRow:
         return cls(
             label=label,
             labelled=int(np.sum(result.problem.y > 0)),
-            total=result.problem.n_positive,
+            total=count_of_all(result),
             svm_count=svm_count,
             **_answer_fields(result),
         )
@@ -128,16 +133,20 @@ class ClassRow:
 class Summary:
     """How many labels are right, a table of methods, or of several classes, and what to beware of.
 
-    ``print`` it, or take ``accuracy``, ``rows`` and ``notes``.
+    ``print`` it, or take ``accuracy``, ``bias``, ``rows`` and ``notes``.
     """
 
     rows: tuple[SummaryRow, ...] | tuple[ClassRow, ...]
     notes: tuple[Note, ...]
     accuracy: Accuracy | None = None
+    bias: Bias | None = None
+    totals: tuple[MetTotal, ...] = ()  #: several known totals and how they are met, the worst first
 
     def __str__(self) -> str:
         first = [] if self.accuracy is None else [f"{self.accuracy}\n"]
-        return "\n".join([*first, self.table, *(f"! {note}" for note in self.notes)])
+        first += [] if self.bias is None else [f"{self.bias.sentence}\n"]
+        met = [f"\n{totals_table(self.totals)}\n"] if self.totals else []
+        return "\n".join([*first, self.table, *met, *(f"! {note}" for note in self.notes)])
 
     __repr__ = __str__
 
@@ -153,11 +162,14 @@ class Summary:
         return pd.DataFrame([asdict(row) for row in self.rows])
 
 
-def summarize(fit: Fit, accuracy: Accuracy | None = None) -> Summary:
+def summarize(fit: Fit, accuracy: Accuracy | None = None, bias: Bias | None = None) -> Summary:
     """Put a fit beside the baselines; of several classes each beside what plain SVMs would give it."""
     rows = _class_rows(fit) if fit.is_several else _method_rows(fit)
-    notes = [*fit.notes(), *([] if accuracy is None else accuracy.notes)]
-    return Summary(rows, tuple(notes), accuracy)
+    notes = fit.notes()
+    if accuracy is not None:  # labels were hidden, or could not be
+        notes += [*accuracy.notes, *estimate_probabilities(fit).notes]
+    notes += [] if bias is None else bias.notes
+    return Summary(rows, tuple(notes), accuracy, bias, tuple(fit.met_totals))
 
 
 def _method_rows(fit: Fit) -> tuple[SummaryRow, ...]:

@@ -1,42 +1,70 @@
 """Rows that a plane cannot tell apart and a total divides: which of them get which label is drawn, and said.
 
 Equal rows have equal scores, so a proper plane can miss a total by less than the weight of one group of them.
-Then the group nearest to the plane on the side that has too many is divided. Never another one: what is
-missed beyond that is what the model chose to pay for.
+Then the group nearest to the plane on the side that has too many is divided. Never another one of the same
+total: what is missed beyond that is what the model chose to pay for.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .._typing import BoolArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray, RowArray
 from ..model.intercept import EMPTY_TOLERANCE
+from ..model.problem import Problem
 from ..model.result import Result
+from ..model.totals import KnownTotals
 
 
-def meet_total(result: Result, seed: int) -> tuple[BoolArray, BoolArray]:
-    """Which unlabelled rows are positive, and which of them are in the group that was divided, if any."""
-    problem, z = result.problem, np.asarray(result.z) > 0
-    nobody = np.zeros(problem.m, dtype=bool)
-    missing = problem.n_positive - result.count
-    movable = np.flatnonzero((z == (missing < 0.0)) & (problem.side == 0))
-    if missing == 0.0 or len(movable) == 0:
-        return z, nobody
+def meet_totals(result: Result, seed: int) -> tuple[BoolArray, BoolArray]:
+    """Which unlabelled rows are positive, and which of them are in a group that was divided, if any.
+
+    For each total, the one missed most first, at most one group is divided.
+    """
+    problem, positive = result.problem, np.asarray(result.z) > 0
+    divided = np.zeros(problem.m, dtype=bool)
     scores = problem.scores(np.asarray(result.coef), result.intercept)
+    first = problem.totals.misses(problem.totals.counts(positive))
+    for g in np.argsort(-first, kind="stable").tolist():
+        if first[g] > 0.0:
+            _divide(problem, g, scores, positive, divided, seed)
+    return positive, divided
+
+
+def _divide(
+    problem: Problem, g: int, scores: FloatArray, positive: BoolArray, divided: BoolArray, seed: int
+) -> None:
+    """Divide the group of rows of a total that is nearest to the plane; the masks are changed."""
+    totals = problem.totals
+    counts = totals.counts(positive)
+    missing = max(0.0, float(totals.low[g] - counts[g])) - max(0.0, float(counts[g] - totals.high[g]))
+    inside = totals.rows[g]
+    movable = inside[(positive[inside] == (missing < 0.0)) & (problem.side[inside] == 0)]
+    if missing == 0.0 or len(movable) == 0:
+        return
     distance = np.abs(scores[movable])
     tie = EMPTY_TOLERANCE * (1.0 + float(np.abs(scores).max()))
     if problem.side_margin > 0.0:
         tie = min(tie, 1e-3 * problem.side_margin)
     group = movable[distance <= distance.min() + tie]
     if len(group) < 2 or float(problem.weights[group].sum()) <= abs(missing):
-        return z, nobody
+        return
     drawn = np.random.default_rng(seed).permutation(group)
-    moved = np.append(0.0, np.cumsum(problem.weights[drawn]))
-    number = int(np.argmin(np.abs(moved - abs(missing))))
-    positive, divided = z.copy(), nobody.copy()
+    number = _how_many(totals, counts, drawn, 1.0 if missing > 0.0 else -1.0)
     positive[drawn[:number]] = missing > 0.0
-    divided[group] = 0 < number < len(group)
-    return positive, divided
+    divided[group] |= 0 < number < len(group)
+
+
+def _how_many(totals: KnownTotals, counts: FloatArray, drawn: RowArray, sign: float) -> int:
+    """How many of the rows drawn have to change sides for all totals together to be missed least."""
+    price = np.zeros(len(drawn) + 1)
+    for g in range(len(totals)):
+        inside = np.isin(drawn, totals.rows[g], assume_unique=True)
+        if inside.any():
+            moved = counts[g] + sign * np.append(0.0, np.cumsum(totals.weights[drawn] * inside))
+            miss = np.maximum(0.0, np.maximum(totals.low[g] - moved, moved - totals.high[g]))
+            price += totals.penalty[g] * miss
+    return int(np.argmin(price))
 
 
 def shuffle_within(labels: IntArray, profiles: IntArray, seed: int) -> IntArray:

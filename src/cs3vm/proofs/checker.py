@@ -12,6 +12,10 @@ nodes, each holding some unlabelled rows on a side. It states only what the chec
 - **fix** – a row must be on a side, because every labeling with it on the other costs at least ``cutoff``.
 - **branch**, **close** – the two sides of a row; a node is closed when its bound reaches ``cutoff``, or when
   both its children are closed.
+
+A proof of *certain rows* has a cutoff above the incumbent and never closes its root. What is fixed there is
+what it shows: every point below the cutoff has these rows on these sides. A row may then also be fixed
+because the child with its other side was closed.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from ..model.problem import Problem
-from .format import FORMAT, VERSION, digest
+from .format import CERTAIN, FORMAT, VERSION, digest
 
 #: How far the incumbent's rows may lie on the wrong side, relative to 1 + the largest score: optimal points
 #: have rows exactly on the plane, and rounding decides on which side. ``Verdict.violation`` tells how far.
@@ -49,6 +53,8 @@ class Verdict:
     n_values: int = 0
     n_fixings: int = 0
     n_nodes: int = 0
+    #: of a proof of certain rows, if confirmed: the side of each row in every point below its cutoff, or 0
+    side: np.ndarray | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
         return self.confirmed
@@ -59,7 +65,10 @@ class Refuted(Exception):  # noqa: N818
 
 
 def verify(problem: Problem, proof: str | Path) -> Verdict:
-    """Confirm or refute that the proof's incumbent is optimal for this problem, to the proof's cutoff."""
+    """Confirm or refute that the proof's incumbent is optimal for this problem, to the proof's cutoff.
+
+    Of a proof of certain rows: that each of them has one side in every point below the proof's cutoff.
+    """
     problem.require_l2("a proof for verify()", "its bounds are in Result.lower_bound")
     checker: _Checker | None = None
     try:
@@ -69,7 +78,7 @@ def verify(problem: Problem, proof: str | Path) -> Verdict:
             raise Refuted(f"not a proof file of version {VERSION}")
         if header.get("problem") != digest(problem):
             raise Refuted("the proof belongs to another problem")
-        checker = _Checker(problem, header)
+        checker = (_CertainRows if header.get("kind") == CERTAIN else _Checker)(problem, header)
         for record in lines:
             checker.take(record)
         checker.finish()
@@ -80,7 +89,7 @@ def verify(problem: Problem, proof: str | Path) -> Verdict:
     except Exception as error:  # whatever a hostile file makes of us, it proves nothing
         return _verdict(checker, False, f"refuted: malformed record ({type(error).__name__}: {error})")
     note = f"; {header['note']}" if header.get("note") else ""
-    return _verdict(checker, True, f"confirmed: no point has an objective below {checker.cutoff:.9g}{note}")
+    return _verdict(checker, True, f"confirmed: {checker.shown}{note}")
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -106,9 +115,10 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 def _verdict(checker: _Checker | None, confirmed: bool, message: str) -> Verdict:
     if checker is None:
         return Verdict(confirmed, message)
-    bound = checker.cutoff if confirmed else 0.0
+    bound = checker.lower_bound if confirmed else 0.0
     counts = checker.n_values, checker.n_fixings, checker.n_nodes
-    return Verdict(confirmed, message, bound, checker.objective, checker.violation, *counts)
+    side = checker.certain if confirmed else None
+    return Verdict(confirmed, message, bound, checker.objective, checker.violation, *counts, side)
 
 
 @dataclass
@@ -144,7 +154,7 @@ class _Checker:
         z = z.astype(np.int8)
         self.objective, self.violation = problem.objective(w, b, z), problem.violation(w, b, z)
         self._check_incumbent(w, b)
-        self.arithmetic = _ExactDual(problem, self.level)
+        self.arithmetic = _ExactDual(problem, max(self.level, self.cutoff))
         m = problem.m
         self.path = [_Node(problem.side.astype(np.int8), np.zeros((2, m)))]
         self.closed = False
@@ -160,10 +170,28 @@ class _Checker:
         allowed = VIOLATION * (1.0 + float(np.max(np.abs(self.problem.scores(w, b)), initial=0.0)))
         if not self.violation <= allowed:
             raise Refuted(f"the incumbent's sides contradict its plane by {self.violation:.3g}")
+        self._check_cutoff()
+
+    def _check_cutoff(self) -> None:
         if not self.cutoff <= self.level:
             raise Refuted("the cutoff lies above the incumbent")
         if not (self.cutoff > 0.0 or self.level <= 0.0):
             raise Refuted(f"the cutoff is {self.cutoff!r}, below which nothing ever lies: nothing is claimed")
+
+    @property
+    def lower_bound(self) -> float:
+        """What no point undercuts."""
+        return self.cutoff
+
+    @property
+    def certain(self) -> np.ndarray | None:
+        """The sides that are shown to be certain; of a proof of optimality none are."""
+        return None
+
+    @property
+    def shown(self) -> str:
+        """What the proof shows, in words."""
+        return f"no point has an objective below {self.cutoff:.9g}"
 
     @property
     def node(self) -> _Node:
@@ -276,6 +304,53 @@ class _Checker:
             price += penalty * np.maximum(np.maximum(unavoidable, missed - gone) - slack, 0.0)
         costs = np.append(least, values[order]) + price
         return float(costs.min()) * (1.0 - 2.0**-50 * (1 + len(totals)))  # the few roundings of this function
+
+
+class _CertainRows(_Checker):
+    """Checks that rows are on one side in every point below a cutoff above the incumbent."""
+
+    def _check_cutoff(self) -> None:
+        if not (self.level <= self.cutoff < inf and self.cutoff > 0.0):
+            raise Refuted("the cutoff of certain rows lies below the incumbent or is not finite")
+
+    @property
+    def lower_bound(self) -> float:
+        """Of the optimum nothing is shown."""
+        return 0.0
+
+    @property
+    def certain(self) -> np.ndarray:
+        """The sides at the root that the problem itself does not fix."""
+        return np.where(self.problem.side == 0, self.path[0].side, 0)
+
+    @property
+    def shown(self) -> str:
+        """How many rows are certain."""
+        number = int(np.count_nonzero(self.certain))
+        return f"{number} rows have the same side in every point with an objective below {self.cutoff:.9g}"
+
+    def finish(self) -> None:
+        """The proof is complete when the walk is back at the root."""
+        if len(self.path) != 1 or self.closed:
+            raise Refuted("the walk does not end at the root: some sides are not covered")
+        if not np.any(self.certain):
+            raise Refuted("no row is fixed: nothing is claimed")
+
+    def _fix(self, row: int, side: int) -> None:
+        node = self.node
+        if len(self.path) == 1 and node.branch == row and node.closed_children == {-side}:
+            if node.side[row] != 0:
+                raise Refuted(f"row {row} cannot be fixed here")
+            node.branch, node.closed_children = None, set()
+            node.hold(row, side)
+            self.n_fixings += 1
+            return
+        super()._fix(row, side)
+
+    def _close(self) -> None:
+        if len(self.path) == 1:
+            raise Refuted("the root of certain rows is never closed: the incumbent lies below the cutoff")
+        super()._close()
 
 
 class _ExactDual:

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 
 from ..exceptions import InvalidProblemError, MissingPackageError
 from ..learn.accuracy import Accuracy
+from ..learn.bias import Bias
 from ..learn.fit import Fit
+from ..learn.sensitivity import Sensitivity
 from .content import Names, content
 from .words import plain
 
@@ -38,6 +40,8 @@ def make_report(
     settings: Mapping[str, Any] | None = None,
     for_command_line: bool = False,
     accuracy: Accuracy | None = None,
+    bias: Bias | None = None,
+    sensitivity: Sensitivity | None = None,
 ) -> str:
     """Write a self-contained HTML page about a fitted classifier.
 
@@ -72,6 +76,10 @@ def make_report(
         Whether advice is given in the words of the command line instead of Python.
     accuracy
         How many labels are right: ``clf.accuracy()``.
+    bias
+        How the labelled rows differ: ``clf.bias()``.
+    sensitivity
+        How labels depend on the total: :func:`cs3vm.learn.sensitivity.sensitivity`.
     """
     _check_packages()
     fit = clf.fit_
@@ -85,7 +93,8 @@ def make_report(
         features=tuple(map(plain, feature_names)),
         classes=_class_names(fit, str(positive_name), str(negative_name)),
     )
-    fields = content(fit, X, names, [plain(w) for w in warnings], settings, for_command_line, accuracy)
+    said, looks = [plain(w) for w in warnings], (accuracy, bias, sensitivity)
+    fields = content(fit, X, names, said, settings, for_command_line, *looks)
     return str(_template().render(fields, source=plain(source), command=plain(command)))
 
 

@@ -13,12 +13,17 @@ from .._typing import IntArray
 from ..exceptions import Note
 from ..learn.accuracy import Accuracy, per_cent
 from ..learn.baselines import title_of
+from ..learn.bias import Bias
 from ..learn.fit import Fit
+from ..learn.sensitivity import Sensitivity
 from ..learn.summary import ClassRow, summarize
 from ..model.result import Result
+from .bias import shown_bias
 from .figures import format_number
 from .planes import shown_planes
 from .separating import separating
+from .total_curve import shown_sensitivity
+from .totals import known_total, missed, shown_totals, weights_words
 from .words import miss, percent, plain, sentence, versions, width
 
 
@@ -72,9 +77,12 @@ def content(
     settings: Mapping[str, Any] | None,
     for_command_line: bool,
     accuracy: Accuracy | None = None,
+    bias: Bias | None = None,
+    sensitivity: Sensitivity | None = None,
 ) -> dict[str, Any]:
     """Everything that the template shows."""
     notes = [*warnings, *fit.notes(names.features), *([] if accuracy is None else accuracy.notes)]
+    notes += [] if bias is None else bias.notes
     if fit.parameters.kernel != "precomputed" and not fit.is_several:  # its columns are no features
         notes += separating(X, fit.labels.signs, names.features, _pair(fit, names.classes))
     said = [n.for_command_line() if for_command_line and isinstance(n, Note) else n for n in notes]
@@ -89,11 +97,14 @@ def content(
         "cards": [*_accuracy_card(accuracy), *_cards(fit, names.classes)] if fit.problem.m else [],
         "accuracy": "" if accuracy is None else plain(accuracy.sentence),
         "rules": [] if accuracy is None else _rules(accuracy),
+        "bias": None if bias is None else shown_bias(bias, names.classes),
         "warnings": [sentence(note) for note in dict.fromkeys(said)],
         "certificate": fit.certificate,
         "bars": _class_bars(fit, names.classes) if fit.is_several else _method_bars(fit),
         "methods": [] if fit.is_several else _methods(fit),
         "rows": _class_table(fit, names.classes) if fit.is_several else [],
+        "totals": shown_totals(fit),
+        "sensitivity": None if sensitivity is None else shown_sensitivity(sensitivity),
         "moves": _moves(fit),
         "planes": shown_planes(fit, names.classes, names.features),
         "kernel": None if fit.kernel_map is None else fit.kernel_map.describe(),
@@ -120,8 +131,9 @@ def _sizes(fit: Fit) -> dict[str, str]:
         "labelled": format_number(int(np.sum(codes >= 0))),
         "unlabelled": format_number(int(np.sum(codes < 0))),
         "weighted": format_number(problem.total_weight) if weighted else "",
-        "tau": format_number(problem.n_positive),
-        "tau_share": percent(problem.n_positive, problem.total_weight),
+        "tau": known_total(problem)[0],
+        "tau_share": known_total(problem)[1],
+        "design": weights_words(fit),
         "k": format_number(len(fit.classes)),
     }
 
@@ -152,12 +164,8 @@ def _cards(fit: Fit, classes: Sequence[str]) -> list[Card]:
             Card("known totals that the answer meets", str(len(classes)), all_of, "hit"),
             moved,
         ]
-    whole, total = fit.problem.total_weight, fit.problem.n_positive
-    known = Card(
-        f"known total of “{_pair(fit, classes)[0]}”",
-        format_number(total),
-        f"{percent(total, whole)} of the unlabelled",
-    )
+    total, share = known_total(fit.problem)
+    known = Card(f"known total of “{_pair(fit, classes)[0]}”", total, f"{share} of the unlabelled")
     cards = [known, _count_card("a plain SVM would say", fit.baselines["svm"][0])]
     if fit.method != "svm":
         cards += [_count_card(f"{title_of(fit.method)} says", fit.results[0]), moved]
@@ -189,7 +197,7 @@ def _svm_counts(fit: Fit) -> IntArray:
 
 
 def _count_card(title: str, result: Result) -> Card:
-    said = miss(result.count, result.problem.n_positive)
+    said = missed(result.problem, result.count)
     share = percent(result.count, result.problem.total_weight)
     met = said == "met"
     return Card(
@@ -206,7 +214,7 @@ def _answers(fit: Fit) -> dict[str, Result]:
 
 
 def _method_bars(fit: Fit) -> list[Bar]:
-    whole, total = fit.problem.total_weight, fit.problem.n_positive
+    whole, total = fit.problem.total_weight, float(fit.totals[0])
     return [
         Bar(
             title_of(name),
@@ -243,7 +251,7 @@ def _methods(fit: Fit) -> list[MethodRow]:
                 own=name == fit.method,
                 count=format_number(result.count),
                 share=percent(result.count, result.problem.total_weight),
-                miss=miss(result.count, result.problem.n_positive),
+                miss=missed(result.problem, result.count),
                 changed="–" if result is naive else format_number(changed),
                 objective=f"{result.objective:.5g}",
                 seconds=f"{result.seconds:.2f}",

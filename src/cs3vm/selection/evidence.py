@@ -19,6 +19,7 @@ from .._typing import BoolArray, FloatArray, IntArray, LabelArray, RowArray
 from ..exceptions import CS3VMWarning, InvalidProblemError
 from ..learn.class_totals import KnownTotals
 from ..learn.classifier import CS3VMClassifier
+from ..learn.margins import take_groups
 from ..learn.rows import read_weights
 from ..learn.unlabelled import all_unlabelled_error, as_vector, find_unlabeled, same_type
 from .criteria import Evidence, HeldOut, Scored
@@ -48,6 +49,7 @@ class Task:
     weight: FloatArray
     unlabelled: RowArray  #: those that count
     folds: tuple[RowArray, ...]  #: rows whose labels are held out
+    groups: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +91,18 @@ def make_task(estimator: BaseEstimator, X: Any, y: Any, given: dict[str, Any], f
     held_out = () if folds is None else tuple(_held_out(X, codes, ~mask & (weight > 0), folds))
     totals = {name: given[name] for name in ("n_positive", "positive_rate")}
     sample_weight = None if given["sample_weight"] is None else weight
-    return Task(X, y, labels, totals, sample_weight, weight, unlabelled, held_out)
+    if held_out and getattr(last_step(estimator), "totals_of", "unlabelled") == "all":
+        raise InvalidProblemError(
+            "a search holds out labels, which totals_of='all' would still count: give the totals of the "
+            "unlabelled rows, or a criterion that holds out none"
+        )
+    groups = given.get("groups")
+    return Task(X, y, labels, totals, sample_weight, weight, unlabelled, held_out, groups)
 
 
 def _unlabelled(estimator: BaseEstimator, y: Any, given: dict[str, Any]) -> BoolArray:
     """Which rows the classifier will take for unlabelled."""
-    known = KnownTotals.of(given["n_positive"], given["positive_rate"])
+    known = KnownTotals.of(given["n_positive"], given["positive_rate"], groups=given.get("groups"))
     return find_unlabeled(
         as_vector(y),
         unlabeled=getattr(last_step(estimator), "unlabeled", None),
@@ -159,7 +167,8 @@ def fit_candidate(
     train = _training_rows(task, held_out)
     X, y = _safe_split(estimator, task.X, task.y, train)
     weight = None if task.sample_weight is None else task.sample_weight[train]
-    given = {k: v for k, v in (*task.totals.items(), ("sample_weight", weight)) if v is not None}
+    rows = (("sample_weight", weight), ("groups", take_groups(task.groups, train)))
+    given = {k: v for k, v in (*task.totals.items(), *rows) if v is not None}
     prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
     return estimator.fit(X, y, **{f"{prefix}{name}": value for name, value in given.items()})
 
@@ -218,5 +227,7 @@ def _class_codes(fitted: BaseEstimator, labels: LabelArray) -> IntArray:
 def _scores(fitted: BaseEstimator, task: Task, rows: RowArray, train: RowArray) -> FloatArray:
     """One column per class, also for two classes."""
     X, _ = _safe_split(fitted, task.X, task.y, rows, train)
-    values = np.asarray(fitted.decision_function(X))
+    has_thresholds = isinstance(fitted, CS3VMClassifier) and fitted.group_intercepts
+    given = {"groups": take_groups(task.groups, rows)} if has_thresholds else {}
+    values = np.asarray(fitted.decision_function(X, **given))
     return np.column_stack([-values, values]) if values.ndim == 1 else values

@@ -134,9 +134,10 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
         self,
         X: Any,
         y: Any,
-        n_positive: float | Mapping[Any, float] | None = None,
-        positive_rate: float | Mapping[Any, float] | None = None,
+        n_positive: float | tuple[float, float] | Mapping[Any, Any] | None = None,
+        positive_rate: float | tuple[float, float] | Mapping[Any, Any] | None = None,
         sample_weight: ArrayLike | None = None,
+        groups: Any = None,
     ) -> CS3VMSearch:
         """Fit all candidates and choose one.
 
@@ -152,13 +153,16 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
             Instead: their share, or one for each class.
         sample_weight
             Weights of the rows; held-out labels count by their weight.
+        groups
+            The groups of the rows, as in :meth:`cs3vm.CS3VMClassifier.fit`.
         """
         for name in ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         candidates = list(ParameterGrid(self.param_grid))
         if not candidates:
             raise InvalidProblemError("param_grid has no candidates: give lists of values by parameter")
-        given = {"n_positive": n_positive, "positive_rate": positive_rate, "sample_weight": sample_weight}
+        totals = {"n_positive": n_positive, "positive_rate": positive_rate, "groups": groups}
+        given = {**totals, "sample_weight": sample_weight}
         needs_folds = callable(self.criterion) or not HOLDING_OUT.isdisjoint(names_in(self.criterion))
         folds = Folds(self.cv, self.n_repeats, self.random_state) if needs_folds else None
         task = make_task(self.estimator, X, y, given, folds)

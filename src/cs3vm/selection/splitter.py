@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 
 from .._typing import BoolArray, LabelArray, RowArray
 from ..exceptions import InvalidProblemError
-from ..learn.class_totals import nearest_total, read_class_totals
+from ..learn.changed_totals import Part
+from ..learn.margins import check_length, read_margins
 from ..learn.rows import read_weights
 from ..learn.unlabelled import SKLEARN_MARK, as_vector, find_unlabeled
 
@@ -91,7 +92,7 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         y
             One label per row; missing where the row is unlabelled.
         groups
-            Ignored; scikit-learn passes it.
+            Not looked at; scikit-learn passes it, and the fit may have totals by group.
         """
         vector = as_vector(y)
         mask = self._unlabelled(vector)
@@ -126,12 +127,18 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
         return np.asarray(random.choice(unlabelled, size=size, replace=False))
 
     def n_positive(
-        self, train: ArrayLike, y: Any, n_positive: Any, sample_weight: ArrayLike | None = None
+        self,
+        train: ArrayLike,
+        y: Any,
+        n_positive: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: Any = None,
     ) -> Any:
         """The total for one training set: ``n_positive`` times the share of the unlabelled weight kept.
 
-        It is rounded to the nearest integer, unless some weight is not an integer. The totals of several
-        classes, a mapping, are rounded so that they still add up.
+        It is rounded to the nearest integer, unless some weight is not an integer; the ends of an interval
+        are not. The totals of several classes, a mapping, are rounded so that they still add up. Totals by
+        group have the share of each group.
 
         Parameters
         ----------
@@ -143,6 +150,8 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
             The total of all unlabelled rows.
         sample_weight
             Weights of all rows.
+        groups
+            The groups of all rows, or several columns of them, if ``n_positive`` has totals by group.
         """
         vector = as_vector(y)
         mask = self._unlabelled(vector)
@@ -154,9 +163,12 @@ class LabeledKFold(BaseCrossValidator):  # type: ignore[misc]
             raise InvalidProblemError(
                 "y has no unlabelled row of positive weight that n_positive could count"
             )
-        left = weight[mask & kept]
-        share, totals = float(left.sum()) / total, read_class_totals(n_positive, None)
-        return nearest_total(n_positive * share, left) if totals is None else totals.part(share, left)
+        part = Part(np.where(mask, weight, 0.0), kept)
+        given = None if groups is None else read_margins(n_positive, None, groups)
+        if given is None:
+            return part.of_total(n_positive)
+        check_length(given, len(vector))
+        return part.of_margins(given)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """The number of folds."""

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import FloatArray, LabelArray
+from .._typing import BoolArray, FloatArray, LabelArray
 from ..exceptions import ModelFileError
 from ..learn.fit import Planes
 from ..learn.kernel import Kernel
+from ..learn.known_counts import MET_FIELDS, MetTotal, met_by
+from ..learn.planes import both_sides
+from ..learn.probabilities import Calibration
 from ..learn.scaling import RankScaling, Scaling
 from .encoding import Column, Encoding
 from .files import write_atomically
@@ -24,8 +27,10 @@ from .schema import (
     LINEAR_VERSION,
     SCHEMAS,
     SEVERAL_VERSION,
+    TAUGHT_VERSION,
     VERSION,
     check,
+    check_totals,
 )
 
 if TYPE_CHECKING:
@@ -57,6 +62,7 @@ class Model:
     kernel: Kernel | None = None  #: None: linear
     landmarks: FloatArray | None = None  #: in scaled units
     student: Planes | None = None  #: classifies new rows instead of the planes; in the same units
+    calibration: Calibration | None = None  #: from what classifies new rows to probabilities
 
     @property
     def is_several(self) -> bool:
@@ -77,6 +83,16 @@ class Model:
     def negative(self) -> str:
         """The other one of two classes."""
         return self.classes[0]
+
+    @property
+    def known_totals(self) -> dict[str, list[MetTotal]]:
+        """Several totals of each class with a plane, as they were given and met; empty for one number."""
+        facts = [self.result[name] for name in self.classes] if self.is_several else [self.result]
+        return {
+            name: [MetTotal(**{field: one[field] for field in MET_FIELDS}) for one in fact["totals"]]
+            for name, fact in zip(self.plane_classes, facts, strict=True)
+            if "totals" in fact
+        }
 
     @property
     def n_positive(self) -> float:
@@ -105,9 +121,17 @@ class Model:
         chosen = scores.argmax(axis=1) if self.is_several else (scores >= 0).astype(np.intp)
         return np.asarray(np.array(self.classes, dtype=object)[chosen])
 
+    def probabilities(self, scores: FloatArray) -> FloatArray | None:
+        """The probability of each class (column) by scores of :meth:`scores`; older files have none."""
+        if self.calibration is None:
+            return None
+        return self.calibration.probabilities(scores if self.is_several else both_sides(scores, 1))
 
-def make_model(fit: Fit, encoding: Encoding, label: str, settings: dict[str, Any]) -> Model:
-    """The model of a fit, each plane turned towards its own class."""
+
+def make_model(
+    fit: Fit, encoding: Encoding, label: str, settings: dict[str, Any], rule: Calibration | None = None
+) -> Model:
+    """The model of a fit, each plane turned towards its own class; ``rule`` makes probabilities of scores."""
     from .. import __version__
 
     mapped = fit.kernel_map
@@ -116,8 +140,18 @@ def make_model(fit: Fit, encoding: Encoding, label: str, settings: dict[str, Any
             f"a model with a {mapped.kernel.name} kernel cannot be written to a model file, which holds no "
             f"code: use one of {', '.join(KERNELS)}, or keep the classifier itself with pickle or joblib"
         )
+    if fit.group_columns is not None:
+        raise ModelFileError(
+            "a model whose groups have thresholds of their own cannot be written to a model file: fit "
+            "without group_intercepts, or keep the classifier itself with pickle or joblib"
+        )
     names = [str(name) for name in fit.classes.tolist()]
-    facts = [_facts(result) for result in fit.results]
+    if rule is not None and fit.labels.positive == 0:
+        rule = rule._replace(shifts=rule.shifts[::-1])
+    facts = [
+        _facts(result, fit.answer == c)
+        for c, result in zip(fit.labels.plane_classes, fit.results, strict=True)
+    ]
     return Model(
         label=label,
         classes=tuple(names[::-1] if fit.labels.positive == 0 else names),
@@ -132,11 +166,12 @@ def make_model(fit: Fit, encoding: Encoding, label: str, settings: dict[str, Any
         kernel=None if mapped is None else mapped.kernel,
         landmarks=None if mapped is None else mapped.landmarks,
         student=fit.predictor if fit.has_student else None,
+        calibration=rule,
     )
 
 
-def _facts(result: Result) -> dict[str, Any]:
-    """What is known about the fit of one hyperplane."""
+def _facts(result: Result, own: BoolArray) -> dict[str, Any]:
+    """What is known about the fit of one hyperplane, to whose class these unlabelled rows belong."""
     kernel = result.extras.get("kernel")
     return {
         "status": result.status.value,
@@ -149,13 +184,15 @@ def _facts(result: Result) -> dict[str, Any]:
         "unlabelled": result.problem.m,
         "seconds": round(result.seconds, 3),
         **({} if kernel is None else {"kernel": kernel}),
+        **({} if result.problem.one_total else {"totals": [one.as_dict() for one in met_by(result, own)]}),
     }
 
 
 def save_model(model: Model, path: Path) -> None:
     """Write a model to a file in one step."""
     coef, intercept = model.coef.tolist(), model.intercept.tolist()
-    listed = model.is_several or model.student is not None  # older formats hold one plane without lists
+    # older formats hold one plane without lists
+    listed = model.is_several or model.student is not None or model.calibration is not None
     if listed:
         question = {"classes": list(model.classes), "totals": list(model.totals), "kernel": None}
     else:
@@ -176,6 +213,10 @@ def save_model(model: Model, path: Path) -> None:
         body["kernel"] = {**parameters, "landmarks": model.landmarks.tolist()}
     if model.student is not None:
         body["student"] = {name: part.tolist() for name, part in model.student._asdict().items()}
+    if model.calibration is not None:
+        shifts = model.calibration.shifts.tolist()
+        body |= {"probabilities": {"slope": model.calibration.slope, "shifts": shifts}}
+        body.setdefault("student", None)
     document = {
         "format": FORMAT,
         "version": _version(model),
@@ -189,8 +230,10 @@ def save_model(model: Model, path: Path) -> None:
 
 def _version(model: Model) -> int:
     """The least that holds the model."""
-    if model.student is not None:
+    if model.calibration is not None:
         return VERSION
+    if model.student is not None:
+        return TAUGHT_VERSION
     if model.is_several:
         return SEVERAL_VERSION
     return LINEAR_VERSION if model.kernel is None else KERNEL_VERSION
@@ -221,6 +264,7 @@ def load_model(path: Path) -> Model:
             "original file, or fit the model again"
         )
     check(body, SCHEMAS[version], path.name, "model")
+    check_totals(body["result"], path.name)
     return _build_model(body, document["library"], path.name)
 
 
@@ -284,7 +328,18 @@ def _build_model(body: dict[str, Any], library: str, name: str) -> Model:
         kernel=kernel,
         landmarks=landmarks,
         student=_student(body.get("student"), question["coef"], name),
+        calibration=_calibration(body.get("probabilities"), len(question["classes"]), name),
     )
+
+
+def _calibration(given: dict[str, Any] | None, n_classes: int, name: str) -> Calibration | None:
+    if given is None:
+        return None
+    if len(given["shifts"]) != n_classes:
+        raise ModelFileError(
+            f"{name} contradicts itself: its probabilities do not fit its {n_classes} classes"
+        )
+    return Calibration(float(given["slope"]), np.array(given["shifts"], dtype=float))
 
 
 def _student(given: dict[str, Any] | None, coef: list[list[float]], name: str) -> Planes | None:

@@ -10,8 +10,9 @@ from typing import Any
 from ..exceptions import ModelFileError
 
 #: Raised whenever an older version of the package could misread a file. 2 has kernels, 3 several classes, 4 a
-#: student; a model is written as the least that holds it, so that older versions of the package can read it.
-LINEAR_VERSION, KERNEL_VERSION, SEVERAL_VERSION, VERSION = 1, 2, 3, 4
+#: student, 5 probabilities; a model is written as the least that holds it, so that older versions of the
+#: package can read it.
+LINEAR_VERSION, KERNEL_VERSION, SEVERAL_VERSION, TAUGHT_VERSION, VERSION = 1, 2, 3, 4, 5
 #: Kernels that a file can hold: a function is code, and a matrix belongs to the fitted rows alone.
 KERNELS = ("rbf", "laplacian", "poly")
 
@@ -85,6 +86,8 @@ def _any_scaling(value: Any) -> bool:
     )
 
 
+#: One of several totals, and how it was met.
+_a_total = _record({"name": _text, **dict.fromkeys(("low", "high", "count", "weight", "missed"), _number)})
 _MODEL: dict[str, Test] = {
     "label": _text,
     "positive": _text,
@@ -118,12 +121,18 @@ _SEVERAL |= {
 }
 _KERNEL_MODEL = _MODEL | {"kernel": _a_kernel, "scaling": _any_scaling}
 #: Of two classes or several, and written alike: two have one plane, that of the second.
-_TAUGHT = _SEVERAL | {"student": _record({name: _SEVERAL[name] for name in ("coef", "intercept")})}
+_a_student = _record({name: _SEVERAL[name] for name in ("coef", "intercept")})
+_TAUGHT = _SEVERAL | {"student": _a_student}
+_PROBABLE = _SEVERAL | {
+    "student": lambda value: value is None or _a_student(value),
+    "probabilities": _record({"slope": _number, "shifts": _list_of(_number)}),
+}
 SCHEMAS = {
     LINEAR_VERSION: _MODEL,
     KERNEL_VERSION: _KERNEL_MODEL,
     SEVERAL_VERSION: _SEVERAL,
-    VERSION: _TAUGHT,
+    TAUGHT_VERSION: _TAUGHT,
+    VERSION: _PROBABLE,
 }
 
 
@@ -137,3 +146,10 @@ def check(data: dict[str, Any], schema: dict[str, Test], name: str, place: str) 
     unknown = sorted(set(data) - set(schema))
     if unknown:
         raise ModelFileError(f"{name} is not a valid model: {place} has the unknown field {unknown[0]!r}")
+
+
+def check_totals(facts: dict[str, Any], name: str) -> None:
+    """Refuse lists of totals, which the facts about a fit or its classes may have, with gaps."""
+    for fact in (facts, *(value for value in facts.values() if isinstance(value, dict))):
+        if "totals" in fact and not _list_of(_a_total)(fact["totals"]):
+            raise ModelFileError(f"{name} is not a valid model: 'totals' in result has a wrong value")

@@ -1,0 +1,78 @@
+"""What is looked at after a fit: hidden labels, groups, the bias of the labels; Ctrl-C leaves a look out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..exceptions import Note
+from ..model.status import Status
+
+if TYPE_CHECKING:
+    from ..learn.accuracy import Accuracy
+    from ..learn.bias import Bias
+    from ..learn.calibrating import Probabilities
+    from ..learn.classifier import CS3VMClassifier
+    from .inputs import Data
+
+
+class Looks(NamedTuple):
+    """Each is None if it was not asked for, or cannot be had."""
+
+    accuracy: Accuracy | None
+    probable: Probabilities
+    bias: Bias | None
+
+    @property
+    def notes(self) -> list[Note]:
+        """What they give reason to say."""
+        looks = (look for look in self if look is not None)
+        return [note for look in looks for note in look.notes]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for files."""
+        slope = self.probable.slope
+        return {
+            "accuracy": None if self.accuracy is None else self.accuracy.as_dict(),
+            "bias": None if self.bias is None else self.bias.as_dict(),
+            "probabilities": {"slope": slope.value, "cautious": slope.why_cautious or None},
+        }
+
+
+def look(clf: CS3VMClassifier, data: Data, folds: int, repeats: int, *, accuracy: bool) -> Looks:
+    """Look at an answer."""
+    right = _hide_labels(clf, folds, repeats) if accuracy else None
+    return Looks(right, _calibrate(clf, right), _compare_rows(clf, data))
+
+
+def _hide_labels(clf: CS3VMClassifier, folds: int, repeats: int) -> Accuracy | None:
+    """How many labels are right, by hiding those that are known; Ctrl-C leaves it out."""
+    from ..learn.accuracy import Accuracy
+
+    fit = clf.fit_
+    if fit.problem.m == 0:
+        return None
+    classes = tuple(str(name) for name in fit.classes.tolist())
+    stopped = Accuracy(classes, why_not="it was stopped by Ctrl-C")
+    if any(result.status is Status.INTERRUPTED for result in fit.results):
+        return stopped
+    try:
+        return clf.accuracy(folds, repeats)
+    except KeyboardInterrupt:
+        return stopped
+
+
+def _calibrate(clf: CS3VMClassifier, accuracy: Accuracy | None) -> Probabilities:
+    """Probabilities of all rows; cautious ones where no label was hidden, or Ctrl-C ended it."""
+    from ..learn.calibrating import estimate_probabilities
+
+    try:
+        return estimate_probabilities(clf.fit_, hide=bool(accuracy))
+    except KeyboardInterrupt:
+        return estimate_probabilities(clf.fit_, hide=False)
+
+
+def _compare_rows(clf: CS3VMClassifier, data: Data) -> Bias | None:
+    """How the labelled rows differ from the others, if there are others."""
+    from ..learn.bias import look_at_bias
+
+    return look_at_bias(clf.fit_, data.encoding.feature_names) if clf.fit_.problem.m else None

@@ -1,0 +1,93 @@
+"""The probabilities of a fit: scores of its planes, as steep as hidden labels say, shifted to the totals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray
+from ..exceptions import InvalidProblemError, Note
+from .comparing import hide_labels
+from .fit import Fit, Planes, score_rows
+from .planes import both_sides, plane_scores
+from .probabilities import Calibration, Slope, calibrate, learn_slope, spread
+
+
+@dataclass(frozen=True, eq=False)
+class Probabilities:
+    """What a fit says about the class of each row, and of new ones."""
+
+    slope: Slope
+    own: Calibration  #: of the planes' scores, which gave the rows of the fit their labels
+    rule: Calibration  #: of the scores that classify new rows: the same, or a student's
+    unlabelled: FloatArray  #: of the unlabelled rows that count, a column per class
+    rows: FloatArray  #: of all rows: given labels are certain
+
+    @property
+    def notes(self) -> list[Note]:
+        """What a reader should know about them."""
+        return self.slope.notes
+
+
+def estimate_probabilities(fit: Fit, *, hide: bool = True) -> Probabilities:
+    """The probabilities of a fit; computed once.
+
+    Parameters
+    ----------
+    fit
+        The answer.
+    hide
+        Whether labels may be hidden to learn how steep probabilities are, if nobody has done so yet. It takes
+        about as long as the fit; else they are cautious.
+    """
+    if fit.problem.m == 0:
+        raise InvalidProblemError(
+            "there are no unlabelled rows, so no total tells how many there are of each class, and "
+            "probabilities have nothing to add up to: give unlabelled rows and their total"
+        )
+    found = fit.probable.get(hide)
+    if found is None:
+        found = fit.probable[hide] = _estimate(fit, hide)
+    return found
+
+
+def _estimate(fit: Fit, hide: bool) -> Probabilities:
+    slope, codes = _slope(fit, hide), fit.codes
+    scores = plane_scores(fit.results) - (0.0 if fit.assignment is None else fit.assignment.prices)
+    own = rule = _calibrate(fit, scores, slope)
+    if fit.has_student:
+        rule = _calibrate(fit, _scores_by(fit, fit.predictor, fit.rows[fit.unlabelled]), slope)
+    unlabelled = own.probabilities(class_scores(fit, scores))
+    rows = np.eye(len(fit.classes))[codes]
+    rows[fit.unlabelled] = unlabelled
+    left_out = (fit.labels.codes < 0) & (fit.weight == 0)
+    if left_out.any():
+        rows[left_out] = own.probabilities(class_scores(fit, _scores_by(fit, fit.planes, fit.rows_left_out)))
+    return Probabilities(slope, own, rule, unlabelled, rows)
+
+
+def _slope(fit: Fit, hide: bool) -> Slope:
+    why_not = hide_labels(fit) if hide else ""
+    if why_not:
+        return Slope(why_cautious=why_not)
+    if not fit.held_out:
+        return learn_slope([])
+    ((n_repeats, folds), *_) = fit.held_out.items()
+    return learn_slope(folds, n_repeats)
+
+
+def _calibrate(fit: Fit, scores: FloatArray, slope: Slope) -> Calibration:
+    """Shift to the totals; slopes are for scores with a standard deviation of 1."""
+    by_class, weights = class_scores(fit, scores), fit.problem.weights
+    return calibrate(by_class, weights, fit.class_totals, slope.value / spread(by_class, weights))
+
+
+def class_scores(fit: Fit, scores: FloatArray) -> FloatArray:
+    """A column per class, from one per plane."""
+    return scores if fit.labels.positive is None else both_sides(scores[:, 0], fit.labels.positive)
+
+
+def _scores_by(fit: Fit, planes: Planes, rows: Any) -> FloatArray:
+    return score_rows(rows, planes, fit.scaling, fit.kernel_map)

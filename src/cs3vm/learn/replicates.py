@@ -1,0 +1,66 @@
+"""The same fit with other labels that might have been given: what of an answer hangs on chance.
+
+Labelled rows are drawn again within their class, by the usual rule of replicate weights (Rao and Wu): of n
+rows n - 1 are drawn with replacement, and each counts n / (n - 1) times as often as it was drawn, besides its
+own weight. A single row of a class stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..methods.front_door import solve
+from ..model.problem import Problem
+from ..model.status import Status
+from .baselines import BASELINES
+from .comparing import GUARD, LEAST_SECONDS, own_question, quick_search
+from .cross_fit import Search
+from .fit import Fit
+
+#: The work of all replicates together: about five seconds.
+WORK = 4e9
+
+
+def replicate_factors(codes: IntArray, rng: np.random.Generator) -> FloatArray:
+    """How many times its weight each labelled row has in one replicate."""
+    factors = np.ones(len(codes))
+    for c in np.unique(codes):
+        rows = np.flatnonzero(codes == c)
+        if len(rows) > 1:
+            drawn = rng.integers(0, len(rows), len(rows) - 1)
+            factors[rows] = np.bincount(drawn, minlength=len(rows)) * len(rows) / (len(rows) - 1.0)
+    return factors
+
+
+def replicate_scores(fit: Fit, n_replicates: int) -> Iterator[FloatArray]:
+    """The scores of the unlabelled rows in each replicate, a column per plane."""
+    codes = fit.labels.codes[(fit.labels.codes >= 0) & (fit.weight > 0)]
+    rng = np.random.default_rng(fit.parameters.seed)
+    question = own_question(fit, np.arange(len(codes)))
+    search = _search(fit, n_replicates * len(fit.results))
+    for _ in range(n_replicates):
+        factors = replicate_factors(codes, rng)
+        results = [search(_reweighted(problem, factors)) for problem in question.problems]
+        if any(result.status is Status.INTERRUPTED for result in results):
+            raise KeyboardInterrupt  # the search had kept it to itself
+        if all(result.found for result in results):
+            normals = np.array([result.coef for result in results], dtype=float)
+            yield np.asarray(fit.problem.U @ normals.T + [result.intercept for result in results])
+
+
+def _reweighted(problem: Problem, factors: FloatArray) -> Problem:
+    kept = factors > 0
+    return replace(problem, X=problem.X[kept], y=problem.y[kept], C=problem.C[kept] * factors[kept])
+
+
+def _search(fit: Fit, searches: int) -> Search:
+    """As hidden labels are looked for: quick answers, as good for labels as a long search."""
+    if fit.method in BASELINES:
+        return partial(solve, method=fit.method)
+    seconds = max(GUARD * fit.seconds, LEAST_SECONDS) / searches
+    return partial(quick_search, fit.parameters, seconds, WORK / searches)
