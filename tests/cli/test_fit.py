@@ -287,6 +287,14 @@ def test_compare_puts_methods_side_by_side(people, tmp_path):
     assert result.exit_code == 0, result.output
     for name in ("svm", "top_tau", "ircm", "wircm", "auto"):
         assert any(line.split()[:1] == [name] for line in result.output.splitlines())
+    limited = [
+        json.loads(run(*words, "--methods", "top_tau,direct", "--work-limit", "2e7", "--json").stdout)
+        for _ in range(2)
+    ]
+    for row in (*limited[0], *limited[1]):
+        row.pop("seconds")
+    assert limited[0] == limited[1]  # work is the same every time
+    assert run(*words, "--work-limit", "0").exit_code == 2
     rows = json.loads(run(*words, "--methods", "svm,top_tau", "--json").stdout)
     svm, top_tau = rows
     assert svm["differ_from_svm"] == 0

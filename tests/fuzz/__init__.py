@@ -4,7 +4,7 @@
 until the time is over, prints what it finds and how many cases each part had, and writes every finding to the
 folder: as JSON with its seed, and shrunk, as a test. ``--case part:index --seed S`` repeats one case.
 
-- ``instances``: random tiny problems, a quarter of them with extreme scales;
+- ``instances``: random tiny problems, a quarter of them with extreme scales, with one total or several;
 - ``oracle``: brute force over all labelings that could lie below a claim;
 - ``exact``: a claim counts as refuted only by a point that is feasible and cheaper in rational arithmetic;
 - ``referee``: what every answer must satisfy, and whether a point lies below its bound;

@@ -28,14 +28,17 @@ class ExactProblem:
         self.X, self.U = [rationals(x) for x in problem.X], [rationals(u) for u in problem.U]
         self.C, self.weights = rationals(problem.C), rationals(problem.weights)
         self.y = [int(label) for label in problem.y]
-        self.tau, self.price, self.margin = rationals(
-            np.array([problem.n_positive, problem.count_penalty, problem.side_margin])
-        )
+        self.margin = Fraction(problem.side_margin)
 
     def penalty(self, z: np.ndarray) -> Fraction:
-        """The exact price of the miscount."""
-        count = sum((w for w, one in zip(self.weights, z, strict=True) if one), Fraction(0))
-        return self.price * abs(count - self.tau)
+        """The exact price of the missed totals."""
+        totals, price = self.problem.totals, Fraction(0)
+        for rows, low, high, each in zip(totals.rows, totals.low, totals.high, totals.penalty, strict=True):
+            count = sum((self.weights[j] for j in rows if z[j]), Fraction(0))
+            short = Fraction(float(low)) - count
+            over = count - Fraction(float(high)) if high < np.inf else Fraction(0)
+            price += Fraction(float(each)) * max(short, over, Fraction(0))
+        return price
 
     def feasible(self, point: Point, z: np.ndarray) -> bool:
         """Whether every row is on its side, with no tolerance."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cs3vm import Problem
+from cs3vm.model.totals import Total, Totals
 
 MARGINS = (1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0)
 
@@ -39,6 +42,26 @@ def tiny(rng: np.random.Generator, norm: str = "l2", extreme: bool | None = None
         side_margin=0.0 if rng.random() < 0.65 else float(rng.choice(MARGINS)),
         norm=norm,
     )
+
+
+def several(rng: np.random.Generator, m_max: int = 5) -> Problem:
+    """The same with up to three totals, which may overlap: exact ones, intervals, half-open ones."""
+    extreme = bool(rng.random() < 0.25)
+    plain = tiny(rng, extreme=extreme, m_max=m_max)
+    totals = []
+    for _ in range(int(rng.integers(0, 4))):
+        rows = np.flatnonzero(rng.random(plain.m) < rng.uniform(0.2, 1.1))
+        weights = plain.weights[rows]
+        low, high = np.sort(rng.uniform(0.0, weights.sum(), 2))
+        kind = rng.random()
+        if kind < 0.3:  # a count that can be met
+            low = float(weights[rng.random(len(rows)) < 0.5].sum())
+        elif np.all(plain.weights == np.round(plain.weights)) or rng.random() < 0.3:
+            low, high = np.floor([low, high])
+        high = low if kind < 0.55 else np.inf if kind < 0.7 else max(low, high)
+        price = None if rng.random() < 0.5 else float(prices(rng, 1, extreme)[0])
+        totals.append(Total(rows, float(low), float(high), price))
+    return replace(plain, n_positive=Totals(totals))
 
 
 def points(rng: np.random.Generator, rows: int, d: int, extreme: bool) -> np.ndarray:

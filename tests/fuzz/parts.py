@@ -20,7 +20,7 @@ from cs3vm.exceptions import CS3VMError, InvalidProblemError, SolverLicenseError
 from cs3vm.learn.assignment import assign
 from tests.fuzz import certificates, files
 from tests.fuzz.calls import SLOW, call
-from tests.fuzz.instances import tiny
+from tests.fuzz.instances import several, tiny
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.referee import Answer, Finding, judge, signature
 from tests.fuzz.shrink import as_source, script, shrink
@@ -113,6 +113,25 @@ def engine(rng: np.random.Generator, folder: Path) -> Outcome:
     elif extra < 0.24:
         calls.append({"method": "wircm"})
     elif extra < 0.25:
+        calls.append({"method": str(rng.choice(["direct", "ircm", "rcm", "svm", "top_tau"]))})
+    return examine(problem, calls)
+
+
+def totals(rng: np.random.Generator, folder: Path) -> Outcome:
+    """Up to three totals, by the engine, and sometimes by other solvers and methods."""
+    problem = several(rng)
+    calls: list[dict[str, Any]] = [{"solver": "bnb"}]
+    extra = rng.random()
+    if extra < 0.06:
+        value = float(problem.C.sum()) * 10.0 ** rng.uniform(-3, 0.5)
+        calls = [{"solver": "bnb", "options": {"cutoff": value}}]
+    elif extra < 0.10:
+        calls.append({"solver": "bnb", "options": {"node_limit": int(rng.integers(1, 4)), "joint": False}})
+    elif extra < 0.14:
+        calls.append({"solver": str(rng.choice([name for name in available_solvers("l2") if name != "bnb"]))})
+    elif extra < 0.22:
+        calls.append({"method": str(rng.choice(["cs3vm", "auto", "wircm"]))})
+    elif extra < 0.26:
         calls.append({"method": str(rng.choice(["direct", "ircm", "rcm", "svm", "top_tau"]))})
     return examine(problem, calls)
 
@@ -286,6 +305,7 @@ def proofs(rng: np.random.Generator, folder: Path) -> Outcome:
 
 PARTS: dict[str, Part] = {
     "engine": engine,
+    "totals": totals,
     "mip": mip,
     "norms": norms,
     "kernels": kernels,
@@ -296,7 +316,8 @@ PARTS: dict[str, Part] = {
 }
 #: Of the time of a run that has all parts.
 SHARES = {
-    "engine": 0.55,
+    "engine": 0.45,
+    "totals": 0.1,
     "mip": 0.1,
     "norms": 0.1,
     "kernels": 0.05,

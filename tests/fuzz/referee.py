@@ -56,7 +56,7 @@ def is_mild(problem: Problem) -> bool:
     rows = rows - np.median(rows, axis=0)
     size = float(np.abs(rows).max(initial=0.0))
     offset = float(np.abs(problem.X).max(initial=0.0))
-    prices = np.append(problem.C, problem.count_penalty)
+    prices = np.append(problem.C, problem.totals.penalty)
     return bool(
         (size == 0.0 or 1e-3 <= size <= 1e3)
         and offset <= 1e3
@@ -157,8 +157,13 @@ def _consistent(problem: Problem, answer: Answer) -> list[Finding]:
 def _rounding(problem: Problem, w: np.ndarray, b: float) -> float:
     """What evaluating the hinges in floats may lose."""
     sizes = np.abs(problem.X) @ np.abs(w) + abs(b) + 1.0
-    counts = 1e-15 * (problem.m + 2) * (problem.total_weight + problem.n_positive)
-    return float(1e-14 * (problem.C @ sizes)) + problem.count_penalty * counts
+    totals = problem.totals
+    counts = (
+        1e-15
+        * (problem.m + 2)
+        * (totals.weight + np.where(np.isfinite(totals.high), totals.high, totals.low))
+    )
+    return float(1e-14 * (problem.C @ sizes)) + float(totals.penalty @ counts)
 
 
 def _point_below(

@@ -11,6 +11,7 @@ import numpy as np
 
 from cs3vm import Problem
 from cs3vm.exceptions import CS3VMError
+from cs3vm.model.totals import Total, Totals
 
 #: Switched off where findings are only counted.
 ENABLED = True
@@ -51,7 +52,10 @@ def _simplifications(p: Problem) -> Iterator[Callable[[], Problem]]:
             keep = np.arange(p.d) != k
             yield lambda keep=keep: replace(p, X=p.X[:, keep], U=p.U[:, keep])
     yield lambda: replace(p, side=np.zeros(p.m, dtype=np.int8))
-    yield lambda: replace(p, weights=np.ones(p.m), n_positive=float(min(round(p.n_positive), p.m)))
+    if p.one_total:
+        yield lambda: replace(p, weights=np.ones(p.m), n_positive=float(min(round(p.n_positive), p.m)))
+    else:
+        yield from _simpler_totals(p)
     yield lambda: replace(p, C=np.ones(p.n))
     yield lambda: replace(p, C=np.full(p.n, p.C.max()))
     yield lambda: replace(p, count_penalty=1.0)
@@ -59,7 +63,8 @@ def _simplifications(p: Problem) -> Iterator[Callable[[], Problem]]:
     if p.side_margin > 0.0:
         yield lambda: replace(p, side_margin=1.0)
     for digits in (1, 2, 3, 5, 8):
-        for name in ("X", "U", "C", "weights", "count_penalty", "side_margin", "n_positive"):
+        numbers = ("X", "U", "C", "weights", "count_penalty", "side_margin", "n_positive")
+        for name in numbers if p.one_total else numbers[:-1]:
             yield lambda name=name, digits=digits: replace(p, **{name: _rounded(getattr(p, name), digits)})
     for name in ("X", "U"):
         for place in np.ndindex(getattr(p, name).shape):
@@ -70,8 +75,32 @@ def _simplifications(p: Problem) -> Iterator[Callable[[], Problem]]:
 def _without_row(p: Problem, j: int) -> Problem:
     keep = np.arange(p.m) != j
     weights = p.weights[keep]
-    tau = min(p.n_positive, float(weights.sum()))
-    return replace(p, U=p.U[keep], weights=weights, side=p.side[keep], n_positive=tau)
+    if p.one_total:
+        known: Any = min(p.n_positive, float(weights.sum()))
+    else:
+        taken = list(p.totals.taken(np.flatnonzero(keep)))
+        known = Totals(replace(t, low=min(t.low, float(weights[t.rows].sum()))) for t in taken)
+    return replace(p, U=p.U[keep], weights=weights, side=p.side[keep], n_positive=known)
+
+
+def _simpler_totals(p: Problem) -> Iterator[Callable[[], Problem]]:
+    """One total less; without a price of its own; without one of its ends; in whole numbers."""
+    totals = list(p.totals.over(p.totals.rows))
+    for g, total in enumerate(totals):
+        before, after = totals[:g], totals[g + 1 :]
+        others: list[list[Total]] = [
+            [],
+            [replace(total, penalty=None)],
+            [replace(total, low=0.0)],
+            [replace(total, high=np.inf)],
+            [replace(total, high=None)],
+            [replace(total, low=float(np.floor(total.low)), high=float(np.ceil(total.interval[1])))],
+        ]
+        for other in others:
+            yield lambda other=other, before=before, after=after: replace(
+                p, n_positive=Totals([*before, *other, *after])
+            )
+    yield lambda: replace(p, weights=np.ones(p.m))
 
 
 def _rounded(value: Any, digits: int) -> Any:
@@ -108,7 +137,16 @@ def as_source(p: Problem) -> str:
         fields["norm"] = p.norm
     named = "".join(f", {name}={value!r}" for name, value in fields.items())
     U = repr(p.U.tolist()) if p.m else f"np.zeros((0, {p.d}))"
-    return f"Problem({p.X.tolist()!r}, {p.y.astype(int).tolist()!r}, {U}, {p.n_positive!r}{named})"
+    known = repr(p.n_positive) if p.one_total else _totals_source(p)
+    return f"Problem({p.X.tolist()!r}, {p.y.astype(int).tolist()!r}, {U}, {known}{named})"
+
+
+def _totals_source(p: Problem) -> str:
+    made = []
+    for total in p.totals.over(p.totals.rows):
+        low, high = (repr(end) if np.isfinite(end) else "np.inf" for end in total.interval)
+        made.append(f"Total({np.asarray(total.rows).tolist()!r}, {low}, {high}, {total.penalty!r})")
+    return f"Totals([{', '.join(made)}])"
 
 
 def script(problem: Problem, how: list[dict[str, Any]], message: str) -> str:
@@ -118,6 +156,7 @@ def script(problem: Problem, how: list[dict[str, Any]], message: str) -> str:
 import numpy as np  # noqa: F401
 
 from cs3vm import Problem
+from cs3vm.model.totals import Total, Totals  # noqa: F401
 from tests.fuzz.calls import call
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.referee import judge

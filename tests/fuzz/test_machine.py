@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from cs3vm import Problem, Result, Status
+from cs3vm.model.totals import Total, Totals
 from cs3vm.solvers.bnb_ import solve
 from tests.fuzz.exact import best_value, interior, proven_value, separable
-from tests.fuzz.instances import tiny
+from tests.fuzz.instances import several, tiny
 from tests.fuzz.oracle import Oracle
-from tests.fuzz.referee import Answer, judge, signature
+from tests.fuzz.referee import Answer, is_mild, judge, signature
 from tests.fuzz.shrink import as_source, fewer, shrink
 from tests.oracle import brute_force
 
@@ -32,6 +33,38 @@ def test_oracle_agrees_with_the_plain_one(norm):
         except ArithmeticError:
             continue
         assert found == pytest.approx(expected, rel=1e-5, abs=1e-6 * float(problem.C.sum()))
+
+
+def test_with_several_totals_the_oracle_agrees_and_planted_errors_are_seen():
+    rng = np.random.default_rng(8)
+    seen = tried = 0
+    for _ in range(60):
+        problem = several(rng)
+        if not is_mild(problem):
+            continue
+        try:
+            expected, found = brute_force(problem), Oracle(problem).optimum()
+        except ArithmeticError:
+            continue
+        assert found == pytest.approx(expected, rel=1e-5, abs=1e-6 * float(problem.C.sum()))
+        result = solve(problem, time_limit=5.0)
+        if not result.is_optimal or result.objective < 1e-6 * problem.C.sum():
+            continue
+        assert judged(problem, result) == []
+        wrong = replace(result, coef=None, z=None, status=Status.TIME_LIMIT)
+        tried += 1
+        seen += "wrong" in judged(problem, replace(wrong, lower_bound=result.objective * 1.00001))
+    assert tried >= 20
+    assert seen >= 0.9 * tried
+
+
+def test_findings_with_several_totals_are_shrunk():
+    rng = np.random.default_rng(1)
+    problem = next(p for p in (several(rng) for _ in range(100)) if len(p.totals) == 3)
+    small = shrink(problem, lambda p: p.m >= 1 and len(p.totals) >= 2, 20.0)
+    assert (small.n, small.m, small.d, len(small.totals)) == (1, 1, 1, 2)
+    names = {"Problem": Problem, "Total": Total, "Totals": Totals, "np": np}
+    assert as_source(eval(as_source(small), names)) == as_source(small)
 
 
 def test_planted_bounds_are_refuted_exactly():

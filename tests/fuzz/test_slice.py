@@ -12,6 +12,7 @@ SEED = 2026
 #: Cases per part, about two minutes on one core in all; a case of certificates has 40 forgeries.
 COUNTS = {
     "engine": 2400,
+    "totals": 600,
     "mip": 150,
     "norms": 120,
     "kernels": 120,

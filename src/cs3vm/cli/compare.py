@@ -43,6 +43,14 @@ def compare(
     ] = ",".join(COMPARED),
     solver: opt.Solver = "auto",
     time_limit: opt.TimeLimit = opt.TIME_LIMIT,
+    work_limit: Annotated[
+        float | None,
+        typer.Option(
+            callback=opt.positive_if_given,
+            help="Numbers that a search may touch, for the methods that count them (direct, auto, cs3vm).",
+            rich_help_panel=opt.SEARCH,
+        ),
+    ] = None,
     standardize: opt.Scaling = opt.Standardize.ZSCORE,
     C: opt.PriceOfSlack = 1.0,
     count_penalty: opt.CountPenalty = 1.0,
@@ -59,7 +67,7 @@ def compare(
 ) -> None:
     """Solve the same table by several methods and print them side by side; writes no files.
 
-    The time limit holds for each method. Ctrl-C ends the method that runs and goes on to the next.
+    The limits hold for each method. Ctrl-C ends the method that runs and goes on to the next.
     """
     check_packages()
     from ..learn.top_tau import RIVALS
@@ -86,6 +94,7 @@ def compare(
         coef0,
         components,
         norm.value,
+        work_limit=work_limit,
     )
     settings.check()
     data = load(
@@ -118,6 +127,7 @@ def compare(
 
 
 def _solve(name: str, svm: Result, settings: Settings, quiet: bool) -> Result:
+    from ..methods import COUNTING
     from ..methods.front_door import solve
     from .progress import ProgressLine
 
@@ -133,6 +143,7 @@ def _solve(name: str, svm: Result, settings: Settings, quiet: bool) -> Result:
             time_limit=settings.time_limit,
             random_state=settings.seed,
             callback=stop,
+            work_limit=settings.work_limit if name in COUNTING else None,
         )
 
 

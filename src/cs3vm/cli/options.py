@@ -69,7 +69,8 @@ def _positive(value: float) -> float:
     return value
 
 
-def _positive_if_given(value: float | None) -> float | None:
+def positive_if_given(value: float | None) -> float | None:
+    """Refuse numbers that are not positive; None is no number."""
     return None if value is None else _positive(value)
 
 
@@ -257,7 +258,7 @@ GuardingTimeLimit = Annotated[
     float | None,
     typer.Option(
         "--time-limit",
-        callback=_positive_if_given,
+        callback=positive_if_given,
         help="Seconds of search. It ends earlier when the answer is proven; more time gives a better proof. "
         "Default: by work, about 5 seconds.",
         rich_help_panel=SEARCH,
@@ -266,7 +267,7 @@ GuardingTimeLimit = Annotated[
 WorkLimit = Annotated[
     float | None,
     typer.Option(
-        callback=_positive_if_given,
+        callback=positive_if_given,
         help="Numbers that a search may touch: the same answer on every machine. Default: 4e9, unless there "
         "is a time limit.",
         rich_help_panel=SEARCH,

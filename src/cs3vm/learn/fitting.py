@@ -16,6 +16,7 @@ from ..methods.front_door import solve
 from ..model.problem import Problem
 from ..model.profiles import automatic_margin, profiles
 from ..model.result import Result
+from ..model.row_order import in_order
 from .baselines import BASELINES
 from .bound_totals import Bound, bind_margins
 from .class_totals import KnownTotals, whole_totals
@@ -238,8 +239,10 @@ def _solve_plane(
         method, options, work = "svm", {}, None
     if mapped is not None and "proof" in options:
         options["proof_note"] = str(mapped)  # an approximated kernel is another one
+    # the answer shall not depend on the order of the rows; a proof is about the rows as they are given
+    ordered = in_order(problem) if method == "auto" and options.get("proof") is None else None
     result = solve(
-        problem,
+        problem if ordered is None else ordered.problem,
         method,
         solver=parameters.solver,
         time_limit=seconds,
@@ -247,6 +250,8 @@ def _solve_plane(
         work_limit=work,
         **options,
     )
+    if ordered is not None:
+        result = ordered.original(problem, result)
     if not result.found:
         raise CS3VMError(_not_found(result, parameters.time_limit))
     if mapped is None:

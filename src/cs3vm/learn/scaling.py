@@ -37,6 +37,10 @@ class Scaling:
         return original, float(b - original @ self.shift)
 
 
+#: Means and deviations keep so many binary digits.
+ROUNDING = 30
+
+
 @dataclass(frozen=True, eq=False)
 class RankScaling:
     """Each value by its rank, then mean 0 and standard deviation 1: no outlier, no skew is left.
@@ -90,7 +94,17 @@ def zscore_scaling(X: FloatArray, weights: FloatArray | None = None) -> Scaling:
     mean = np.average(X, axis=0, weights=weights)
     deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
     constant = deviation <= 1e-12 * (1e-300 + np.abs(X).max(axis=0))
-    return Scaling(mean, np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, deviation)))
+    unit = np.where(constant, 1.0, deviation)
+    return Scaling(
+        np.where(constant, mean, rounded(mean, unit)), np.where(constant, 0.0, 1.0 / rounded(unit, unit))
+    )
+
+
+def rounded(values: FloatArray, unit: FloatArray) -> FloatArray:
+    """Values to nine digits of the unit: sums depend on the order of rows in their last ones, and all
+    that follows would."""
+    grid = 2.0 ** (np.floor(np.log2(unit)) - ROUNDING)
+    return np.asarray(np.round(values / grid) * grid)
 
 
 def no_scaling(X: FloatArray) -> Scaling:

@@ -55,6 +55,6 @@ def direct(
         phases.run(improve, starts=starts, patience=min(patience, shares.FIRST_PATIENCE))
         if phases.result.found:
             phases.run(exact.load(), shares.NODE_SHARE, node_limit=nodes, joint=False)
-    phases.run(improve, starts=starts, patience=patience)
+    phases.run(improve, starts=starts, patience=patience, again=phases.best is not None)
     best = ordered.original(whole, phases.result)
     return best if phases.is_over else replace(best, status=Status.FEASIBLE if best.found else best.status)

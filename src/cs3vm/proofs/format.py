@@ -22,6 +22,6 @@ def digest(problem: Problem) -> str:
     sha.update(np.array([total, problem.count_penalty, problem.side_margin], dtype="<f8").tobytes())
     if not problem.one_total:
         totals = problem.totals
-        for array in (totals.low, totals.high, totals.penalty, *totals.rows):
-            sha.update(str(len(array)).encode() + np.ascontiguousarray(array, dtype="<f8").tobytes())
+        for numbers in (totals.low, totals.high, totals.penalty, *totals.rows):
+            sha.update(str(len(numbers)).encode() + np.ascontiguousarray(numbers, dtype="<f8").tobytes())
     return sha.hexdigest()

@@ -31,6 +31,8 @@ from .proof_writer import MARGIN, _Bounds, _Node, _Prover
 
 #: Bounds are computed for a level so far above the cutoff, so that none of them is cut off right there.
 HEADROOM = 1.01
+#: So many kinds of rows (by totals and weight) are looked at besides the candidates.
+KINDS = 2000
 
 
 class RootProver(_Prover):
@@ -94,7 +96,7 @@ class RootProver(_Prover):
             for j in far_first:  # near ones are the least likely to be certain
                 if self.work >= self.work_limit:
                     break
-                self._flip(node, np.array([j]), -1 if node.reference[j] else 1)
+                self._flip(node, np.array([j]), np.array([-1 if node.reference[j] else 1]))
             if not self._fix_all(node):
                 break
 
@@ -164,25 +166,30 @@ def cutoff_of(best: Result, share: float) -> float:
 def staying(problem: Problem, node: _Node, cutoff: float) -> np.ndarray:
     """The free rows such that every labeling in which they leave the reference costs at least the cutoff.
 
-    Candidates, whose flips mend the count: the order statistic. Of the others a flip makes the count worse by
-    the weight e of the row, which the candidates must make up for: with v the value of its flip, the cost is
-    at least that of the cheapest i, max(v, v_i) and what is still miscounted once all up to i are over.
+    Candidates, whose flips mend a total: the order statistic. Of the others a flip makes missed totals worse
+    by the weight e of the row, which the candidates must make up for: with v the value of its flip, the cost
+    is at least that of the cheapest i, max(v, v_i) and what is still missed once all up to i are over.
     """
-    bounds = _Bounds(problem, node)
-    found = [bounds.cannot_flip(cutoff)]
-    free = node.side == 0
-    others = np.flatnonzero(free & (node.reference if bounds.to > 0 else ~node.reference))
-    values = np.maximum(node.flip[(1 - bounds.to) // 2, others], node.value)
+    bounds, totals = _Bounds(problem, node), problem.totals
+    found = [np.array([row for row, _ in bounds.cannot_flip(cutoff)], dtype=np.intp)]
+    others = np.setdiff1d(np.flatnonzero(node.side == 0), bounds.candidates)
+    to = np.where(node.reference[others], -1, 1)
+    values = np.maximum(node.flip[(to + 1) // 2, others], node.value)
     sorted_ = np.append(bounds.value, bounds.values)
-    gone = np.append(0.0, np.cumsum(bounds.weights))
-    weights = problem.weights[others]
-    for weight in np.unique(weights):
-        rows = np.flatnonzero(weights == weight)
-        price = bounds._price(bounds.excess + weight - gone)
+    gone = np.column_stack([np.zeros(len(totals)), np.cumsum(bounds.mended, axis=1)])
+    kinds = np.column_stack([totals.cells[others], to, problem.weights[others]])
+    for number, kind in enumerate(np.unique(kinds, axis=0)):
+        rows = np.flatnonzero(np.all(kinds == kind, axis=1))
+        own = totals.of(int(others[rows[0]]))
+        worse = np.zeros(len(totals))
+        worse[own[bounds.sign[own] == kind[1]]] = kind[2]
+        price = bounds.price(gone - worse[:, None])
         rest = np.append(np.minimum.accumulate((sorted_ + price)[::-1])[::-1], np.inf)
         cheaper = np.searchsorted(sorted_, values[rows], side="right")  # at least 1: none flips
         cost = np.minimum(values[rows] + price[cheaper - 1], rest[cheaper]) * (1.0 - MARGIN)
         found.append(others[rows[cost >= cutoff]])
+        if number >= KINDS:
+            break
     return np.sort(np.concatenate(found))
 
 

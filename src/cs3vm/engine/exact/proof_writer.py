@@ -137,7 +137,7 @@ class _Prover:
             bounds = _Bounds(self.problem, node)
             if bounds.all >= self.cutoff:
                 return False
-            self._flip(node, bounds)
+            self._flip(node, bounds.candidates, bounds.to)
             bounds = _Bounds(self.problem, node)
             if bounds.all >= self.cutoff:
                 return False
@@ -168,12 +168,12 @@ class _Prover:
         node.value = max(node.value, self._record(r.base.c, None))
         return np.asarray(r.rows.Z[n:] @ r.base.w + r.base.value[INTERCEPT])
 
-    def _flip(self, node: _Node, bounds: _Bounds) -> None:
+    def _flip(self, node: _Node, rows: NDArray[np.intp], sides: NDArray[np.intp]) -> None:
         """Evaluate single flips whose known value may have grown since it was computed."""
         r = self.relaxation
         n, rank = self.problem.n, r.rows.Z.shape[1]
         Z, signs = r.rows.Z[self.held], node.side[self.held - n]
-        for j, to in zip(bounds.candidates, bounds.to, strict=True):
+        for j, to in zip(rows, sides, strict=True):
             side = (to + 1) // 2
             plane = node.planes[side, j]
             if node.flip[side, j] >= self.cutoff:
@@ -260,8 +260,8 @@ class _Bounds:
         order = np.argsort(values)
         self.candidates, self.to, self.values = candidates[order], to[order], values[order]
         self.mended = self._mended()
-        self.costs = self.values + self._price(np.cumsum(self.mended, axis=1))
-        self.none = node.value + float(self._price(np.zeros((len(totals), 1)))[0])
+        self.costs = self.values + self.price(np.cumsum(self.mended, axis=1))
+        self.none = node.value + float(self.price(np.zeros((len(totals), 1)))[0])
         self.all = min(self.none, float(self.costs.min(initial=np.inf))) * (1.0 - MARGIN)
 
     def _mended(self) -> FloatArray:
@@ -275,7 +275,7 @@ class _Bounds:
             mended[g, own] = self.totals.weights[self.candidates[own]]
         return mended
 
-    def _price(self, gone: FloatArray) -> FloatArray:
+    def price(self, gone: FloatArray) -> FloatArray:
         """What the totals cost at least once these weights have gone (one row per total)."""
         missed = np.maximum(self.unavoidable[:, None], self.missed[:, None] - gone)
         return np.asarray(self.totals.penalty @ np.maximum(missed - self.slack[:, None], 0.0))
@@ -290,6 +290,6 @@ class _Bounds:
         """The cheapest candidate and where it goes, if every labeling in which it stays costs too much."""
         if len(self.candidates) == 0:
             return None
-        rest = self.values[1:] + self._price(np.cumsum(self.mended[:, 1:], axis=1))
+        rest = self.values[1:] + self.price(np.cumsum(self.mended[:, 1:], axis=1))
         stays = min(self.none, float(rest.min(initial=np.inf))) * (1.0 - MARGIN)
         return (int(self.candidates[0]), int(self.to[0])) if stays >= cutoff else None

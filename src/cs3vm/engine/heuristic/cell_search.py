@@ -93,9 +93,10 @@ class Cells:
         self.trivial = np.inf if trivial is None else trivial.cost * (1.0 - 1e-6)
 
     # -- the current cell ------------------------------------------------------------------------
-    def load(self, plane: Plane) -> bool:
-        """Solve the cell of a plane; False if it has only the trivial plane, or rounding wins."""
-        z = self.z = self.search.sides(plane)
+    def load(self, plane: Plane, sides: Sides | None = None) -> bool:
+        """Solve the cell of a plane, or of other sides near it; False if it has only the trivial plane, or
+        rounding wins."""
+        z = self.z = self.search.sides(plane) if sides is None else sides
         self._set_sides(np.arange(len(z)), z)
         number = min(len(z), 60 + 4 * self.rows.Z.shape[1])
         near = np.argpartition(np.abs(plane.unlabelled + plane.b), number - 1)[:number]

@@ -20,10 +20,13 @@ from .incumbent import LABELLED_ROWS, RANKING, Plane, Search, quadratic_work
 SAMPLE_ROWS = 2000
 #: A column is of use where at least this share of the rows agrees with the corner.
 LEAST_SHARE = 0.1
+#: With more columns there are none: the zeros of a kernel's triangular map are no categories.
+MOST_COLUMNS = 300
 #: How many corners are tried; fewer with more numbers in the data.
 CORNERS, NUMBERS = 20, 4_000_000
-#: How many planes through random rows are tried: at most so many, and not more work than this.
-TRIES, EFFORT = 600, 2e8
+#: How many planes through random rows are tried: at most so many, and not more work than this, or than a
+#: share of what is left.
+TRIES, EFFORT, SHARE = 600, 2e8, 0.15
 
 
 class Corners:
@@ -37,8 +40,9 @@ class Corners:
         self.known: list[Plane] = []
         n, d = self.problem.n, self.problem.d
         cost = quadratic_work(n, (d + 1) // 2) + (d + RANKING) * (n + m) + 2 * STEP
-        self.tries = int(min(max(EFFORT / cost, 10), TRIES)) if n <= LABELLED_ROWS else 0
-        if m > 0 and self.problem.side_margin == 0.0:
+        effort = min(EFFORT, SHARE * (search.budget.limit - search.budget.work))
+        self.tries = int(min(max(effort / cost, 10), TRIES)) if n <= LABELLED_ROWS else 0
+        if m > 0 and d <= MOST_COLUMNS and self.problem.side_margin == 0.0:
             self.mode = np.array([_most_frequent(column) for column in self.sample.T])
             self.exist = len(self._columns(self.mode)) > 0
 

@@ -19,7 +19,6 @@ from ...model.problem import Problem
 from ...model.result import Result
 from ...model.row_order import in_order
 from ...model.status import Callback
-from .cell import solve_cell
 from .corners import Corners
 from .incumbent import Plane, Search
 from .local_search import FEW_STARTS_ROWS, LocalSearch, is_large
@@ -35,7 +34,7 @@ SAMPLE_SHARE = 0.3
 #: The share of the budget that the search with rows on the plane gets where its answer is not wanted.
 FLAT_SHARE = 0.5
 #: Kicks of the proper search before it is the other's turn, and of that one.
-TURN, FLAT_TURN = 10, 3
+TURN, FLAT_TURN = 8, 8
 #: How many planes through rows are tilted first.
 CORNERS = 4
 #: The side margin of the second search where the problem has none: at most this, and one over the rows.
@@ -51,8 +50,12 @@ def improve(
     random_state: int = 0,
     callback: Callback | None = None,
     patience: int = QUICK_PATIENCE,
+    again: bool = False,
 ) -> Result:
-    """Search for a good plane until the search stagnates, the work is done or the time is over."""
+    """Search for a good plane until the search stagnates, the work is done or the time is over.
+
+    ``again`` goes on from the starts alone: the usual ones have had their turn.
+    """
     budget = Budget(time_limit, work_limit)
     ordered = in_order(problem)
     search = Search(ordered.problem, budget, callback)
@@ -60,10 +63,11 @@ def improve(
         search.offer(np.zeros(problem.d))
         svm = search.solve_svm()
         if problem.m > 0:
-            rng = np.random.default_rng(random_state)
+            rng = np.random.default_rng([random_state, int(again)])
             found = [*starts, *_from_subsamples(search, svm, rng, random_state)]
             kicks = min(patience, 8 + patience * problem.m // 75, 200_000 // problem.m)
-            TwoSearches(search, svm, rng, random_state, max(6, kicks)).run(found)
+            two = TwoSearches(search, svm, rng, random_state, max(6, kicks))
+            two.run(found, usual=not (again and found))
         else:
             for w in starts:
                 search.plane(np.asarray(w, dtype=float))
@@ -107,34 +111,36 @@ class TwoSearches:
         other = Search(replace(problem, side_margin=margin), budget)
         self.flat, self.proper = (other, search) if margin == 0.0 else (search, other)
         self.random_state, self.patience, self.cells = random_state, patience, cells
+        self.search_proper = self._local(self.proper)
 
-    def run(self, starts: Sequence[FloatArray]) -> list[Plane]:
+    def run(self, starts: Sequence[FloatArray], usual: bool = True) -> list[Plane]:
         """Search from these normal vectors and the usual starts; planes of the wanted search, best first."""
+        first = self.svm if usual else None
         if Corners(self.flat, self.rng).exist:
-            return self._in_turns(starts)
+            return self._in_turns(starts, first)
         # a point that meets the total first of all: wide problems take their time
-        quick = [] if self.svm is None or self.search is self.flat else [self._tilted(self.svm.w)]
+        quick = [] if first is None or self.search is self.flat else [self._tilted(first.w)]
         flat = self._local(self.flat)
-        svm = None if self.svm is None else self._plane(self.flat, self.svm.w)
+        svm = None if first is None else self._plane(self.flat, first.w)
         planes = flat.begin([self._plane(self.flat, w) for w in starts], svm)
         if self.search is self.flat:
             return [flat.iterate(planes[0]), *planes[1:]]
         tilted = [self._tilted(w) for w in [*starts, *(plane.w for plane in planes)]]
-        return self._local(self.proper).run([*quick, *tilted])
+        return self.search_proper.run([*quick, *tilted])
 
-    def _in_turns(self, starts: Sequence[FloatArray]) -> list[Plane]:
+    def _in_turns(self, starts: Sequence[FloatArray], first: Plane | None) -> list[Plane]:
         """Where columns have few values: tilt cheap starts, then let both searches go on in turns."""
-        proper, problem = self._local(self.proper), self.search.problem
+        proper, problem = self.search_proper, self.search.problem
         flat = self._local(self.flat)
         proper.through = flat.through = flat.corners
         planes, through = [self._tilted(w) for w in starts], []
-        if self.svm is not None and not (planes and problem.m > FEW_STARTS_ROWS):
-            planes += [self._tilted(w) for w in (np.zeros(problem.d), self.svm.w)]
+        if first is not None and not (planes and problem.m > FEW_STARTS_ROWS):
+            planes += [self._tilted(w) for w in (np.zeros(problem.d), first.w)]
             through = flat.corners.scattered()[:CORNERS] + flat.corners.best(CORNERS)
             planes += [self._tilted(plane.w) for plane in through]
         tilted = proper.begin(planes)
         proper_best = proper.iterate(tilted[0], TURN)
-        svm = None if self.svm is None else self._plane(self.flat, self.svm.w)
+        svm = None if first is None else self._plane(self.flat, first.w)
         given = [*starts, proper_best.w, *(plane.w for plane in through[:1])]
         planes = flat.begin([self._plane(self.flat, w) for w in given], svm)
         best = planes[0]
@@ -153,17 +159,19 @@ class TwoSearches:
         return LocalSearch(search, self.rng, self.random_state, self.patience, self.cells)
 
     def _tilted(self, w: FloatArray) -> Plane:
-        """A normal vector as a plane of the proper search: tilted, or with the strip cleared row by row."""
+        """A normal vector as a plane of the proper search.
+
+        Where rows block the total only because the strip is narrow, the optimum of the sides that the plane
+        has without a margin pushes them out of it; rows that lie on one plane together are parted by a tilt.
+        """
         plane = self._plane(self.proper, w)
-        turned = tilt(self.proper, plane, [] if self.svm is None else [self.svm.w])
         group = blocking(self.proper, plane)
-        few = group is not None and len(group.rows) <= plane.w.size + 1
-        if few and not is_large(self.search.problem) and not self.search.expired:
+        if group is not None and len(group.rows) <= plane.w.size + 1 and not self.search.expired:
             flat = self._plane(self.flat, w)
-            cell = solve_cell(self.proper, self.flat.sides(flat), flat.unlabelled + flat.b)
-            if cell is not None and cell.plane.value < turned.value:
-                return cell.plane
-        return turned
+            pushed = self.search_proper.with_sides(self.flat.sides(flat), flat)
+            if pushed is not None and pushed.value < plane.value:
+                return pushed
+        return tilt(self.proper, plane, [] if self.svm is None else [self.svm.w])
 
     @staticmethod
     def _plane(search: Search, w: FloatArray) -> Plane:

@@ -13,7 +13,7 @@ import numpy as np
 from ..._typing import FloatArray
 from ...convex.svm import solve_convex
 from ...model.problem import Problem
-from .cell import polish, solve_cell
+from .cell import Sides, polish, solve_cell
 from .cell_search import Cells
 from .corners import Corners
 from .count_steps import descend, schedule
@@ -31,6 +31,13 @@ SCATTERED = 0.1
 LOOK = 1.2
 #: Every so many kicks the search on small data starts afresh, from randomly weighted labels.
 FRESH = 3
+#: Kicks where columns have few values. Which of them helps differs from table to table: they share the work
+#: by how often each has led to one of the very best planes so far, beside what they begin with.
+KICKS, VERY_BEST = {"fresh": 1, "through": 3, "fewer": 1, "between": 1}, 3
+#: How many planes are remembered to look between.
+SETTLED = 10
+#: Values that differ by less, relative, are taken for the same plane's.
+DIFFERENT = 1e-3
 #: Sizes of kicks, relative to the normal vector.
 STRENGTHS = (1e-6, 0.05, 0.1, 0.2, 0.4, 0.8)
 #: Up to this many unlabelled rows every descent ends in a search over cells; beyond, only the last one does.
@@ -67,6 +74,9 @@ class LocalSearch:
         self.cells = Cells(search, random_state) if self.small and not search.expired else None
         self.corners = Corners(search, rng)
         self.failures, self.strength, self.turn = 0, 0, 0
+        self.settled: list[Plane] = []  #: the best that differ
+        self.kind = ""  #: of the kick
+        self.gains, self.spent = KICKS.copy(), dict.fromkeys(KICKS, 0.0)
         self.through: Corners | None = (
             None  #: where columns have few values, planes through rows to be tilted
         )
@@ -93,6 +103,8 @@ class LocalSearch:
             starts = self._starts(svm, given)
         planes = [self.settle(descend(self.search, start, self.sizes)) for start in starts]
         planes.sort(key=_value)
+        for plane in planes:
+            self._remember(plane)
         if not (self.small or self.large) and self.patience and not self.search.expired:
             self.cells = Cells(self.search, self.random_state)
         planes.insert(0, self._refined(planes[0]))
@@ -129,6 +141,18 @@ class LocalSearch:
         if not self.small and self.cells is not None:
             plane = self._descend_cells(plane)
         return polish(self.search, plane, 0)
+
+    def with_sides(self, z: Sides, near: Plane) -> Plane | None:
+        """The optimum with all sides held, which are those of a plane of another margin; None if it fails."""
+        if self.large:
+            return None
+        if self.cells is None:
+            cell = solve_cell(self.search, z, near.unlabelled + near.b)
+            return None if cell is None else cell.plane
+        # pivots from the nearest rows on: where there are many columns, far less than a programme of all rows
+        if not self.cells.load(near, z):
+            return None
+        return self.cells.plane(self.cells.base, z)
 
     def _descend_cells(self, plane: Plane) -> Plane:
         cells = self.cells
@@ -185,8 +209,12 @@ class LocalSearch:
         while kicks > 0 and not self.stagnates and not self.search.expired:
             kicks -= 1
             self.turn += 1
+            self.kind = min(KICKS, key=lambda kind: self.spent[kind] / self.gains[kind])
+            before = self.search.budget.work
             found = self._kicked(best, self.strength, self.turn)
             found = self.settle(found if self.small else descend(self.search, found, self.sizes))
+            self.gains[self.kind] += self._remember(found)
+            self.spent[self.kind] += self.search.budget.work - before
             self.failures += 1
             if found.value < best.value * (1.0 - 1e-9):
                 best, self.failures, self.strength = self._refined(found), 0, 0
@@ -198,17 +226,42 @@ class LocalSearch:
 
     def _kicked(self, best: Plane, strength: int, turn: int) -> Plane:
         size = STRENGTHS[strength] * self.rng.uniform(0.5, 1.5)
-        if self.through is not None and turn % 4 == 0:
-            scattered = self.through.scattered(SCATTERED)
-            return self._tilted(scattered[0].w) if scattered else best
-        if self.through is not None and turn % 4 == 2:
-            return self._with_fewer_columns(best)
+        if self.through is not None:
+            return self._kicked_far(best, size)
         if turn % FRESH == 0 and self.small:
-            return descend(self.search, self._centred(self._reweighted()), self.sizes)
+            return self._fresh()
         if turn % 4 == 1:
             direction = self._centred(self._reweighted()).w - best.w
             return self.search.plane(best.w + size * direction)
         return self._turned(best, size)
+
+    def _kicked_far(self, best: Plane, size: float) -> Plane:
+        """Where columns have few values: a plane that holds many rows draws every plane near it back."""
+        assert self.through is not None
+        kind = self.kind
+        if kind == "through":
+            scattered = self.through.scattered(SCATTERED)
+            return self._tilted(scattered[0].w) if scattered else best
+        if kind == "fewer":
+            return self._with_fewer_columns(best)
+        if kind == "between" and len(self.settled) > 1:
+            one, other = self.rng.choice(len(self.settled), 2, replace=False)
+            start, end = self.settled[one].w, self.settled[other].w
+            return self.search.plane(start + self.rng.uniform(0.2, 0.8) * (end - start))
+        if kind == "fresh" and self.small:
+            return self._fresh()
+        return self._turned(best, size)
+
+    def _fresh(self) -> Plane:
+        return descend(self.search, self._centred(self._reweighted()), self.sizes)
+
+    def _remember(self, plane: Plane) -> bool:
+        """Keep the best planes that differ; whether this is one of the very best."""
+        values = [known.value for known in self.settled]
+        if any(abs(plane.value - value) <= DIFFERENT * abs(value) for value in values):
+            return False
+        self.settled = sorted([*self.settled, plane], key=_value)[:SETTLED]
+        return len(values) < VERY_BEST or plane.value < values[VERY_BEST - 1]
 
     def _with_fewer_columns(self, plane: Plane) -> Plane:
         """Without some columns many rows lie on the plane; a tilt finds other columns to part them."""

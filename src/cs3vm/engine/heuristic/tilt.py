@@ -26,6 +26,8 @@ MOST, LEAST, ROWS = 24, 3, 30_000
 TURNS, SPREADS = (1.0, 2.0, 5.0), (0.7, 0.35, 0.17, 0.08, 0.04, 0.01, 0.002)
 #: Rows of the group that tell where a direction has gaps.
 SAMPLE_ROWS = 3000
+#: What sorting a column costs, in numbers per row.
+SORTING = 60
 #: A turn is a bit longer than the gap needs, so that rounding does not undo it.
 LONGER = 1.0 + 1e-6
 
@@ -99,7 +101,7 @@ def _promising(
     problem = search.problem
     rows = group.rows[:: max(1, len(group.rows) // SAMPLE_ROWS)]
     V = np.column_stack([problem.U[rows], *(problem.U[rows] @ v for v in directions)])
-    search.spend(V.size * 10)
+    search.spend(V.size * SORTING)
     order = np.argsort(-V, axis=0, kind="stable")
     V = np.take_along_axis(V, order, axis=0)
     total = float(problem.weights[group.rows].sum())
