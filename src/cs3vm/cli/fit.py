@@ -72,6 +72,7 @@ def fit(
     predictor: opt.Predictor = opt.Predictors.AUTO,
     seed: opt.Seed = 0,
     no_accuracy: opt.NoAccuracy = False,
+    no_certainty: opt.NoCertainty = False,
     folds: opt.FoldsOfLabels = 5,
     repeats: opt.RepeatsOfLabels = 1,
     out_dir: opt.OutDir = None,
@@ -83,7 +84,7 @@ def fit(
 ) -> None:
     """Classify the rows without label, so that as many are positive as is known, or of each class.
 
-    Writes people.labels.csv (given label, predicted label, score, probabilities, whether it is undecided),
+    Writes people.labels.csv (given label, predicted label, score, probabilities, how certain it is),
     people.model.json (for cs3vm predict) and people.report.html (to look at). Given labels are kept.
     """
     check_packages(report=not no_report)
@@ -130,7 +131,7 @@ def fit(
     check_outputs(outputs.paths, force=force, inputs=[table, *([totals] if totals else [])])
     tell(data.notes, quiet=quiet)
     answer = search(data, settings, quiet=quiet or as_json)
-    looks = look(answer.clf, data, folds, repeats, accuracy=not no_accuracy)
+    looks = look(answer.clf, data, folds, repeats, accuracy=not no_accuracy, certainty=not no_certainty)
     told = [*answer.notes, *answer.warnings, *(note.for_command_line() for note in looks.notes)]
     tell(told, quiet=quiet)
     with all_or_none():

@@ -1,4 +1,4 @@
-"""What ``cs3vm fit`` looks at once it has an answer: how right and how certain it is, how labels are biased."""
+"""What ``cs3vm fit`` looks at once it has an answer: how right and certain it is, how labels are biased."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ..learn.accuracy import Accuracy
     from ..learn.bias import Bias
     from ..learn.calibrating import Probabilities
+    from ..learn.certainty import Certainty
     from ..learn.classifier import CS3VMClassifier
     from .inputs import Data
 
@@ -21,6 +22,7 @@ class Looks(NamedTuple):
     accuracy: Accuracy | None
     probable: Probabilities
     bias: Bias | None
+    certainty: Certainty | None
 
     @property
     def notes(self) -> list[Note]:
@@ -34,14 +36,29 @@ class Looks(NamedTuple):
         return {
             "accuracy": None if self.accuracy is None else self.accuracy.as_dict(),
             "bias": None if self.bias is None else self.bias.as_dict(),
+            "certainty": None if self.certainty is None else self.certainty.as_dict(),
             "probabilities": {"slope": slope.value, "cautious": slope.why_cautious or None},
         }
 
 
-def look(clf: CS3VMClassifier, data: Data, folds: int, repeats: int, *, accuracy: bool) -> Looks:
+def look(
+    clf: CS3VMClassifier, data: Data, folds: int, repeats: int, *, accuracy: bool, certainty: bool
+) -> Looks:
     """Look at an answer."""
     right = _hide_labels(clf, folds, repeats) if accuracy else None
-    return Looks(right, _calibrate(clf, right), _compare_rows(clf, data))
+    certain = _try_again(clf) if certainty else None
+    return Looks(right, _calibrate(clf, right), _compare_rows(clf, data), certain)
+
+
+def _try_again(clf: CS3VMClassifier) -> Certainty | None:
+    """Which labels are certain or stable; nothing if there are none, or once the search was interrupted."""
+    interrupted = any(result.status is Status.INTERRUPTED for result in clf.fit_.results)
+    if clf.fit_.problem.m == 0 or interrupted:
+        return None
+    try:
+        return clf.certainty()
+    except KeyboardInterrupt:
+        return None
 
 
 def _hide_labels(clf: CS3VMClassifier, folds: int, repeats: int) -> Accuracy | None:

@@ -280,6 +280,14 @@ NoAccuracy = Annotated[
     bool,
     typer.Option("--no-accuracy", help="Do not estimate how many labels are right.", rich_help_panel=SEARCH),
 ]
+NoCertainty = Annotated[
+    bool,
+    typer.Option(
+        "--no-certainty",
+        help="Do not look which labels are certain, and which stay when labels are drawn again.",
+        rich_help_panel=SEARCH,
+    ),
+]
 FoldsOfLabels = Annotated[
     int,
     typer.Option(

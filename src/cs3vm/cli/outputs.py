@@ -67,6 +67,8 @@ def write_answer(
     }
     columns |= probability_columns([str(name) for name in fit.classes.tolist()], looks.probable.rows)
     columns["undecided"] = fit.undecided.astype(int)
+    if looks.certainty is not None:
+        columns["certain"], columns["stability"] = looks.certainty.rows, looks.certainty.stability
     if not fit.is_several:
         columns["on_plane"] = _on_plane(fit)
     write_csv({**identifiers(data.table, id_, columns), **columns}, outputs.labels)

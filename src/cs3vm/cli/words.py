@@ -32,6 +32,8 @@ def printed(fit: Fit, data: Data, label: str, looks: Looks) -> Iterator[str]:
         yield f"{looks.accuracy}\n"
     if looks.bias is not None:
         yield f"{looks.bias.sentence}\n"
+    if looks.certainty is not None:
+        yield f"{looks.certainty}\n"
     yield summarize(fit).table
     yield f"\n{fit.proof_line.for_command_line()}"
     if fit.kernel_map is not None:
