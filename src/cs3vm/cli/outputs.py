@@ -129,5 +129,6 @@ def write_report(
         for_command_line=True,
         accuracy=looks.accuracy,
         bias=looks.bias,
+        certainty=looks.certainty,
     )
     write_atomically(path, lambda file: file.write(html))

@@ -207,7 +207,7 @@ def _intervals(fit: Fit, drawn: list[Replicate]) -> tuple[FloatArray, FloatArray
     """
     if fit.kernel_map is not None or len(drawn) < 2:
         return None
-    own, length = fit.planes.coef, np.linalg.norm([result.coef for result in fit.results], axis=1)
+    own, length = fit.planes.coef, [float(np.linalg.norm(np.asarray(r.coef))) for r in fit.results]
     others = np.array([fit.in_units(_as_long(one.normals, length), one.intercepts).coef for one in drawn])
     error = np.sqrt(np.mean((others - own) ** 2, axis=0))
     wide = student_t.ppf(0.5 + 0.5 * LEVEL, len(drawn) - 1) * error

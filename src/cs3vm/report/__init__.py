@@ -10,7 +10,9 @@ from typing import Any, Protocol
 from ..exceptions import InvalidProblemError, MissingPackageError
 from ..learn.accuracy import Accuracy
 from ..learn.bias import Bias
+from ..learn.certainty import Certainty
 from ..learn.fit import Fit
+from .conclusions import Looks
 from .content import Names, content
 from .words import plain
 
@@ -40,6 +42,7 @@ def make_report(
     for_command_line: bool = False,
     accuracy: Accuracy | None = None,
     bias: Bias | None = None,
+    certainty: Certainty | None = None,
 ) -> str:
     """Write a self-contained HTML page about a fitted classifier.
 
@@ -76,6 +79,8 @@ def make_report(
         How many labels are right: ``clf.accuracy()``.
     bias
         How the labelled rows differ: ``clf.bias()``.
+    certainty
+        Which labels can be relied on: ``clf.certainty()``.
     """
     _check_packages()
     fit = clf.fit_
@@ -89,7 +94,8 @@ def make_report(
         features=tuple(map(plain, feature_names)),
         classes=_class_names(fit, str(positive_name), str(negative_name)),
     )
-    fields = content(fit, X, names, [plain(w) for w in warnings], settings, for_command_line, accuracy, bias)
+    looks = Looks(accuracy, bias, certainty)
+    fields = content(fit, X, names, [plain(w) for w in warnings], settings, for_command_line, looks)
     return str(_template().render(fields, source=plain(source), command=plain(command)))
 
 
