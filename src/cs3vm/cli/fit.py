@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..learn.calibrating import Probabilities
     from ..learn.classifier import CS3VMClassifier
     from ..learn.fit import Fit
+    from ..learn.group_totals import GroupTotals
     from .inputs import Data
 
 
@@ -75,6 +76,7 @@ def fit(
     no_accuracy: opt.NoAccuracy = False,
     folds: opt.FoldsOfLabels = 5,
     repeats: opt.RepeatsOfLabels = 1,
+    by: opt.By = None,
     out_dir: opt.OutDir = None,
     out_prefix: opt.OutPrefix = None,
     force: opt.Force = False,
@@ -85,9 +87,11 @@ def fit(
     """Classify the rows without label, so that as many are positive as is known, or of each class.
 
     Writes people.labels.csv (given label, predicted label, score, probabilities, whether it is undecided),
-    people.model.json (for cs3vm predict) and people.report.html (to look at). Given labels are kept.
+    people.model.json (for cs3vm predict) and people.report.html (to look at). Given labels are kept. With
+    --by region, people.by_region.csv has the numbers of each region.
     """
     check_packages(report=not no_report)
+    from ..tables.reading import write_csv
     from .inputs import Question, load
     from .totals import read_totals
 
@@ -111,7 +115,7 @@ def fit(
         work,
     )
     settings.check()
-    outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)
+    outputs = Outputs.beside(table, out_dir, out_prefix, not no_report, by)
     data = load(
         Question(
             table,
@@ -126,6 +130,7 @@ def fit(
             categorical or (),
             impute is not None,
             read_totals(totals, total),
+            by,
         )
     )
     check_outputs(outputs.paths, force=force, inputs=[table, *([totals] if totals else [])])
@@ -133,6 +138,7 @@ def fit(
     answer = search(data, settings, quiet=quiet or as_json)
     accuracy = None if no_accuracy else hide_labels(answer, folds, repeats)
     probable = calibrate(answer, accuracy)
+    groups = None if by is None else count_groups(answer, data, by)
     about = [*([] if accuracy is None else accuracy.notes), *probable.notes]
     told = [*answer.notes, *answer.warnings, *(note.for_command_line() for note in about)]
     tell(told, quiet=quiet)
@@ -140,13 +146,19 @@ def fit(
         write_answer(answer.fit, data, outputs, label, id_, settings, probable)
         if outputs.report is not None:
             command = command_line(ctx)
-            write_report(answer.clf, data, outputs.report, label, command, answer.notes, settings, accuracy)
+            said = (label, command, answer.notes, settings, accuracy, groups, by)
+            write_report(answer.clf, data, outputs.report, *said)
+        if groups is not None and outputs.groups is not None:
+            write_csv(groups.columns(), outputs.groups)
     if as_json:
         summary = _summary(answer, data, outputs, label, accuracy, probable, told)
+        summary |= {} if groups is None else {"by": {"column": by, "groups": _group_fields(groups)}}
         typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
     elif not quiet:
         for line in printed(answer.fit, data, label, accuracy):
             typer.echo(line)
+        if groups is not None:
+            typer.echo(f"\nBy {by}:\n{groups}\n")
         typer.echo("Written: " + ", ".join(str(path) for path in outputs.paths))
 
 
@@ -203,6 +215,25 @@ def calibrate(answer: Answer, accuracy: Accuracy | None) -> Probabilities:
         return estimate_probabilities(answer.fit, hide=bool(accuracy))
     except KeyboardInterrupt:
         return estimate_probabilities(answer.fit, hide=False)
+
+
+def count_groups(answer: Answer, data: Data, by: str) -> GroupTotals:
+    """Numbers by the values of a column; Ctrl-C leaves their intervals out."""
+    from ..learn.by_group import REPLICATES, totals_by
+
+    column = data.table.frame[by]
+    hide = False  # what could be learnt from hidden labels is known by now
+    try:
+        return totals_by(answer.fit, column, n_replicates=REPLICATES, hide=hide)
+    except KeyboardInterrupt:
+        return totals_by(answer.fit, column, n_replicates=0, hide=hide)
+
+
+def _group_fields(groups: GroupTotals) -> list[dict[str, Any]]:
+    """One record per group and class, without NaN."""
+    columns = groups.columns()
+    records = ({name: values[i] for name, values in columns.items()} for i in range(len(groups.rows)))
+    return [{k: None if isinstance(v, float) and v != v else v for k, v in one.items()} for one in records]
 
 
 def _fit_table(clf: CS3VMClassifier, data: Data) -> None:

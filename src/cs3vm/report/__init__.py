@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from ..exceptions import InvalidProblemError, MissingPackageError
 from ..learn.accuracy import Accuracy
 from ..learn.fit import Fit
+from ..learn.group_totals import GroupTotals
 from .content import Names, content
 from .words import plain
 
@@ -38,6 +39,8 @@ def make_report(
     settings: Mapping[str, Any] | None = None,
     for_command_line: bool = False,
     accuracy: Accuracy | None = None,
+    groups: GroupTotals | None = None,
+    by: str = "group",
 ) -> str:
     """Write a self-contained HTML page about a fitted classifier.
 
@@ -72,6 +75,10 @@ def make_report(
         Whether advice is given in the words of the command line instead of Python.
     accuracy
         How many labels are right: ``clf.accuracy()``.
+    groups
+        Numbers by group: ``clf.totals_by(...)``.
+    by
+        What the groups are called, such as the name of a column.
     """
     _check_packages()
     fit = clf.fit_
@@ -85,7 +92,8 @@ def make_report(
         features=tuple(map(plain, feature_names)),
         classes=_class_names(fit, str(positive_name), str(negative_name)),
     )
-    fields = content(fit, X, names, [plain(w) for w in warnings], settings, for_command_line, accuracy)
+    said = [plain(warning) for warning in warnings]
+    fields = content(fit, X, names, said, settings, for_command_line, accuracy, groups, by)
     return str(_template().render(fields, source=plain(source), command=plain(command)))
 
 

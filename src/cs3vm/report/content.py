@@ -14,9 +14,11 @@ from ..exceptions import Note
 from ..learn.accuracy import Accuracy, per_cent
 from ..learn.baselines import title_of
 from ..learn.fit import Fit
+from ..learn.group_totals import GroupTotals
 from ..learn.summary import ClassRow, summarize
 from ..model.result import Result
 from .figures import format_number
+from .groups import shown_groups
 from .planes import shown_planes
 from .separating import separating
 from .words import miss, percent, plain, sentence, versions, width
@@ -72,6 +74,8 @@ def content(
     settings: Mapping[str, Any] | None,
     for_command_line: bool,
     accuracy: Accuracy | None = None,
+    groups: GroupTotals | None = None,
+    by: str = "",
 ) -> dict[str, Any]:
     """Everything that the template shows."""
     notes = [*warnings, *fit.notes(names.features), *([] if accuracy is None else accuracy.notes)]
@@ -89,6 +93,7 @@ def content(
         "cards": [*_accuracy_card(accuracy), *_cards(fit, names.classes)] if fit.problem.m else [],
         "accuracy": "" if accuracy is None else plain(accuracy.sentence),
         "rules": [] if accuracy is None else _rules(accuracy),
+        "groups": shown_groups(groups, by, for_command_line),
         "warnings": [sentence(note) for note in dict.fromkeys(said)],
         "certificate": fit.certificate,
         "bars": _class_bars(fit, names.classes) if fit.is_several else _method_bars(fit),

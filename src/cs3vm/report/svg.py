@@ -73,10 +73,11 @@ def draw_figures(
     if result.problem.m:
         figures["histogram"] = histogram, 4.5
         figures["projection"] = projection, 4.8
-    return {name: _data_address(draw, height) for name, (draw, height) in figures.items()}
+    return {name: data_address(draw, height) for name, (draw, height) in figures.items()}
 
 
-def _data_address(draw: Callable[[Any], Any], height: float) -> str:
+def data_address(draw: Callable[[Any], Any], height: float) -> str:
+    """What ``draw`` draws on the axes that it gets, as the address of an image."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
