@@ -296,6 +296,20 @@ def probabilities(
 
 
 @app.command()
+def groups(
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 5,
+    work_limit: Annotated[float, typer.Option(help="Work of each fit: about half a second.")] = 4e8,
+    n_replicates: Annotated[int, typer.Option(help="How often labels are drawn again.")] = 25,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Numbers by group in survey tables: errors beside other methods, and whether intervals hold."""
+    from benchmarks import groups as bench
+
+    bench.run(out or RESULTS / "groups.csv", seeds, work_limit, n_replicates, jobs)
+
+
+@app.command()
 def text(
     seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 3,
     time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 10.0,

@@ -75,6 +75,7 @@ def fit(
     no_certainty: opt.NoCertainty = False,
     folds: opt.FoldsOfLabels = 5,
     repeats: opt.RepeatsOfLabels = 1,
+    by: opt.By = None,
     out_dir: opt.OutDir = None,
     out_prefix: opt.OutPrefix = None,
     force: opt.Force = False,
@@ -85,9 +86,11 @@ def fit(
     """Classify the rows without label, so that as many are positive as is known, or of each class.
 
     Writes people.labels.csv (given label, predicted label, score, probabilities, how certain it is),
-    people.model.json (for cs3vm predict) and people.report.html (to look at). Given labels are kept.
+    people.model.json (for cs3vm predict) and people.report.html (to look at). Given labels are kept. With
+    --by region, people.by_region.csv has the numbers of each region.
     """
     check_packages(report=not no_report)
+    from ..tables.reading import write_csv
     from .inputs import Question, load
     from .totals import read_totals
 
@@ -111,7 +114,7 @@ def fit(
         work,
     )
     settings.check()
-    outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)
+    outputs = Outputs.beside(table, out_dir, out_prefix, not no_report, by)
     data = load(
         Question(
             table,
@@ -126,12 +129,13 @@ def fit(
             categorical or (),
             impute is not None,
             read_totals(totals, total),
+            by,
         )
     )
     check_outputs(outputs.paths, force=force, inputs=[table, *([totals] if totals else [])])
     tell(data.notes, quiet=quiet)
     answer = search(data, settings, quiet=quiet or as_json)
-    looks = look(answer.clf, data, folds, repeats, accuracy=not no_accuracy, certainty=not no_certainty)
+    looks = look(answer.clf, data, folds, repeats, by, accuracy=not no_accuracy, certainty=not no_certainty)
     told = [*answer.notes, *answer.warnings, *(note.for_command_line() for note in looks.notes)]
     tell(told, quiet=quiet)
     with all_or_none():
@@ -139,6 +143,8 @@ def fit(
         if outputs.report is not None:
             command = command_line(ctx)
             write_report(answer.clf, data, outputs.report, label, command, answer.notes, settings, looks)
+        if looks.groups is not None and outputs.groups is not None:
+            write_csv(looks.groups.columns(), outputs.groups)
     if as_json:
         summary = _summary(answer, data, outputs, label, looks, told)
         typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))

@@ -35,6 +35,7 @@ class Question:
     categorical: Sequence[str] = ()
     impute: bool = False
     totals: dict[str, int] | None = None  #: of several classes
+    by: str | None = None  #: the column whose groups are counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,10 @@ def load(question: Question) -> Data:
     table.require(question.label, "column for --label:")
     if question.id is not None:
         table.require(question.id, "column for --id:")
+    if question.by is not None:
+        table.require(question.by, "column for --by:")
+        if question.by == question.label:
+            raise TableError(f"--by is {question.by!r}, which is --label: name another column to count by")
     names, notes = _feature_names(table, question)
     y = _labels(table, question.label)
     if question.totals is not None:

@@ -303,6 +303,13 @@ RepeatsOfLabels = Annotated[
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random numbers.", rich_help_panel=SEARCH)
 ]
+By = Annotated[
+    str | None,
+    typer.Option(
+        help="A column: how many rows of each of its values are positive, or of each class, with intervals.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 OutDir = Annotated[
     Path | None,
     typer.Option(help="Folder of the output. Default: that of the table.", rich_help_panel=OUTPUT),

@@ -34,6 +34,8 @@ def printed(fit: Fit, data: Data, label: str, looks: Looks) -> Iterator[str]:
         yield f"{looks.bias.sentence}\n"
     if looks.certainty is not None:
         yield f"{looks.certainty}\n"
+    if looks.groups is not None:
+        yield f"By {looks.by}:\n{looks.groups}\n"
     yield summarize(fit).table
     yield f"\n{fit.proof_line.for_command_line()}"
     if fit.kernel_map is not None:

@@ -23,8 +23,8 @@ from .comparing import GUARD, LEAST_SECONDS, own_question, quick_search
 from .cross_fit import Search
 from .fit import Fit
 
-#: The work of one replicate: a tenth of a second or so.
-WORK = 8e7
+#: The work of one replicate: of fifty about a second.
+WORK = 2e7
 
 
 class Replicate(NamedTuple):

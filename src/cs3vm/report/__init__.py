@@ -12,6 +12,7 @@ from ..learn.accuracy import Accuracy
 from ..learn.bias import Bias
 from ..learn.certainty import Certainty
 from ..learn.fit import Fit
+from ..learn.group_totals import GroupTotals
 from .conclusions import Looks
 from .content import Names, content
 from .words import plain
@@ -43,6 +44,8 @@ def make_report(
     accuracy: Accuracy | None = None,
     bias: Bias | None = None,
     certainty: Certainty | None = None,
+    groups: GroupTotals | None = None,
+    by: str = "group",
 ) -> str:
     """Write a self-contained HTML page about a fitted classifier.
 
@@ -81,6 +84,10 @@ def make_report(
         How the labelled rows differ: ``clf.bias()``.
     certainty
         Which labels can be relied on: ``clf.certainty()``.
+    groups
+        Numbers by group: ``clf.totals_by(...)``.
+    by
+        What the groups are called, such as the name of a column.
     """
     _check_packages()
     fit = clf.fit_
@@ -94,7 +101,7 @@ def make_report(
         features=tuple(map(plain, feature_names)),
         classes=_class_names(fit, str(positive_name), str(negative_name)),
     )
-    looks = Looks(accuracy, bias, certainty)
+    looks = Looks(accuracy, bias, certainty, groups, by)
     fields = content(fit, X, names, [plain(w) for w in warnings], settings, for_command_line, looks)
     return str(_template().render(fields, source=plain(source), command=plain(command)))
 

@@ -12,6 +12,7 @@ from ..learn.accuracy import MAJORITY, Accuracy, per_cent
 from ..learn.bias import Bias
 from ..learn.certainty import CERTAIN, CHANGES, STABLE, UNKNOWN, Certainty
 from ..learn.fit import Fit
+from ..learn.group_totals import GroupTotals
 from ..learn.rules import TOP_TAU
 from .figures import format_number
 from .words import miss, percent, plain, width
@@ -41,11 +42,14 @@ class Looks(NamedTuple):
     accuracy: Accuracy | None = None
     bias: Bias | None = None
     certainty: Certainty | None = None
+    groups: GroupTotals | None = None
+    by: str = "group"  #: what the groups are called
 
     @property
     def notes(self) -> list[Note]:
         """What they give reason to say."""
-        return [note for look in self if look is not None for note in look.notes]
+        looks = (self.accuracy, self.bias, self.certainty)  # groups give theirs themselves
+        return [note for look in looks if look is not None for note in look.notes]
 
 
 def answer_count(fit: Fit) -> float:
@@ -124,7 +128,7 @@ def _moved_card(fit: Fit) -> Card:
 # -- a line for each part ----------------------------------------------------------------------------
 def lines(fit: Fit, classes: Sequence[str], features: Sequence[str], looks: Looks) -> dict[str, str]:
     """What stands beside the title of each folded part."""
-    accuracy, bias, certainty = looks
+    accuracy, bias, certainty = looks.accuracy, looks.bias, looks.certainty
     said = {"search": fit.certificate.headline, "plane": _heaviest(fit, features)}
     if accuracy is not None:
         said["right"] = f"about {per_cent(accuracy.own.share)}" if accuracy else "not known"
@@ -137,6 +141,8 @@ def lines(fit: Fit, classes: Sequence[str], features: Sequence[str], looks: Look
     if bias is not None:
         found = "by more than class" if bias.is_found else "no sign that it is by more than class"
         said["bias"] = "by class; whether by more is not known" if bias.p_value is None else found
+    if looks.groups is not None:
+        said["groups"] = _spread(looks.groups)
     if certainty is not None:
         said["certain"] = _reliable(fit, certainty)
     return said
@@ -150,6 +156,18 @@ def _met(fit: Fit, classes: Sequence[str]) -> str:
     own = int(fit.labels.positive or 0)
     wanted = format_number(fit.problem.n_positive)
     return f"{format_number(answer_count(fit))} of {wanted}; a plain SVM would say {format_number(svm[own])}"
+
+
+def _spread(groups: GroupTotals) -> str:
+    """From the least share to the greatest, of the groups that have unlabelled rows."""
+    known = [row for row in groups.rows if row.weight > 0]
+    if not known:
+        return "no group has unlabelled rows"
+    if len({str(row.label) for row in known}) > 1:
+        return f"{len({str(row.group) for row in known})} groups"
+    least, most = (pick(known, key=lambda row: row.share) for pick in (min, max))
+    ends = (f"{per_cent(row.share)} in “{plain(row.group)}”" for row in (least, most))
+    return f"of “{plain(least.label)}” " + " to ".join(ends) if len(known) > 1 else next(ends)
 
 
 def _reliable(fit: Fit, certainty: Certainty) -> str:

@@ -19,6 +19,7 @@ from ..model.result import Result
 from .bias import shown_bias
 from .conclusions import Looks, answer_count, cards, lines, shown_certainty
 from .figures import format_number
+from .groups import shown_groups
 from .planes import shown_planes
 from .separating import separating
 from .words import miss, percent, plain, sentence, versions, width
@@ -67,7 +68,7 @@ def content(
     looks: Looks,
 ) -> dict[str, Any]:
     """Everything that the template shows."""
-    accuracy, bias, certainty = looks
+    accuracy, bias, certainty = looks.accuracy, looks.bias, looks.certainty
     notes = [*warnings, *fit.notes(names.features), *looks.notes]
     if fit.parameters.kernel != "precomputed" and not fit.is_several:  # its columns are no features
         notes += separating(X, fit.labels.signs, names.features, _pair(fit, names.classes))
@@ -86,6 +87,7 @@ def content(
         "accuracy": "" if accuracy is None else plain(accuracy.sentence),
         "rules": [] if accuracy is None else _rules(accuracy),
         "bias": None if bias is None else shown_bias(bias, names.classes),
+        "groups": shown_groups(looks.groups, looks.by, for_command_line),
         "warnings": [sentence(note) for note in dict.fromkeys(said)],
         "certificate": fit.certificate,
         "bars": _class_bars(fit, names.classes) if fit.is_several else _method_bars(fit),
