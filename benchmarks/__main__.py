@@ -252,6 +252,22 @@ def reliable(
 
 
 @app.command()
+def certain(
+    data: Data = "../shared/pmlb",
+    max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 250,
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 1,
+    time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 5.0,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Are certain and stable labels right more often?"""
+    from benchmarks import certain as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "certain.csv", max_n, range(seeds), time_limit, jobs)
+
+
+@app.command()
 def bias(
     repeats: Annotated[int, typer.Option(help="Samples of each kind.")] = 300,
     jobs: Jobs = 1,
@@ -277,6 +293,20 @@ def probabilities(
 
     os.environ["CS3VM_DATA"] = data
     bench.run(out or RESULTS / "probabilities.csv", max_n, seeds, work_limit, jobs)
+
+
+@app.command()
+def groups(
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 5,
+    work_limit: Annotated[float, typer.Option(help="Work of each fit: about half a second.")] = 4e8,
+    n_replicates: Annotated[int, typer.Option(help="How often labels are drawn again.")] = 25,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Numbers by group in survey tables: errors beside other methods, and whether intervals hold."""
+    from benchmarks import groups as bench
+
+    bench.run(out or RESULTS / "groups.csv", seeds, work_limit, n_replicates, jobs)
 
 
 @app.command()

@@ -271,6 +271,29 @@ def test_without_hidden_labels_probabilities_are_cautious(people):
     assert any("cautious" in note for note in said["notes"])
 
 
+def test_numbers_by_a_column(people, tmp_path):
+    words = ("--positive", "yes", "--n-positive", people[1], "--id", "person", "--by", "region")
+    result = fit(*words, method=("--method", "top_tau"))
+    assert result.exit_code == 0, result.output
+    assert "By region:" in result.output
+    assert "90 % interval" in result.output
+    table = pd.read_csv("people.by_region.csv")
+    assert table["group"].tolist() == ["north", "south", "west"]
+    assert table["number"].sum() == pytest.approx(people[1])
+    assert (table["low"] < table["number"]).all()
+    assert "How many by region?" in (tmp_path / "people.report.html").read_text()
+    said = json.loads(fit(*words, "--json", "--force").stdout)
+    assert said["by"]["column"] == "region"
+    assert [row["group"] for row in said["by"]["groups"]] == ["north", "south", "west"]
+    assert said["files"]["groups"].endswith("people.by_region.csv")
+
+
+def test_a_column_to_count_by_must_be_there(people, tmp_path):
+    words = ("--positive", "yes", "--n-positive", people[1])
+    assert "column for --by" in refuse(tmp_path, *words, "--by", "regoin")
+    assert "which is --label" in refuse(tmp_path, *words, "--by", "cash")
+
+
 def test_compare_puts_methods_side_by_side(people, tmp_path):
     words = (
         "compare",
@@ -592,7 +615,8 @@ def count_svms(monkeypatch):
 @pytest.mark.parametrize("output", [(), ("--json",)])
 def test_each_svm_is_solved_once_for_search_table_and_report(people, monkeypatch, method, output):
     solved = count_svms(monkeypatch)
-    result = run("fit", "people.csv", *LABEL, *GOOD, "--method", method, "--time-limit", 2, *output)
+    words = ("--method", method, "--time-limit", 2, "--no-certainty")
+    result = run("fit", "people.csv", *LABEL, *GOOD, *words, *output)
     assert result.exit_code == 0, result.output
     assert Path("people.report.html").exists()
     whole = [problem for problem in solved if problem.m == 96]  # not those of reduced problems

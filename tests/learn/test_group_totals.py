@@ -322,6 +322,25 @@ def test_accuracy_by_hidden_labels(sample):
     assert "wanted" in summary
 
 
+def test_probabilities_add_up_to_every_total(sample):
+    groups = {"region": sample.region, "sex": sample.sex}
+    given = {"region": sample.by_region, "sex": {"f": (sample.by_sex["f"] + 1, sample.by_sex["f"] + 3)}}
+    clf = quick(count_penalty=5).fit(sample.X, sample.y, n_positive=given, groups=groups)
+    p = clf.probabilities_[:, 1]
+    for name, total in sample.by_region.items():
+        assert p[sample.free & (sample.region == name)].sum() == pytest.approx(total, abs=1e-6)
+    low, high = given["sex"]["f"]
+    assert low - 1e-6 <= p[sample.free & (sample.sex == "f")].sum() <= high + 1e-6
+
+
+def test_probabilities_of_several_classes_add_up_in_each_group(sample):
+    y, table = three_classes(sample)
+    clf = quick().fit(sample.X, y, n_positive=table, groups=sample.region)
+    for name, totals in table.items():
+        rows = np.isnan(y) & (sample.region == name)
+        np.testing.assert_allclose(clf.probabilities_[rows].sum(axis=0), list(totals.values()), atol=1e-6)
+
+
 def test_a_long_list_of_totals_is_cut(sample):
     groups = np.arange(N) % 25
     given = {g: sample.total(groups == g) for g in range(25)}

@@ -118,6 +118,75 @@ def test_the_question_is_asked_with_its_numbers(fitted, page):
     assert f"how many is: {given[2]:g} (" in text
 
 
+def test_it_opens_with_what_people_ask(fitted):
+    clf = fitted[0]
+    page = report_on(*fitted, accuracy=clf.accuracy(), bias=clf.bias(), certainty=clf.certainty())
+    titles = re.findall(r'<div class="small soft">([^<]*)</div><div class="big', page)
+    assert titles == [
+        "rows labelled “yes”",
+        "labels that are right, estimated",
+        "labels that are certain",
+        "labels without bias would tell as much",
+    ]
+    parts = re.findall(r'<section id="(\w+)"><details class="(\w+)"( open)?>', page)
+    order = ("totals", "right", "certain", "bias", "plane", "search", "again")
+    assert parts == [(name, "fold", "") for name in order]
+    assert re.findall(r"<h2>[^<]*</h2>(<span)?", page).count("<span") == 6  # a line beside each but the last
+    assert repeated(page) == []
+
+
+def test_the_figures_of_the_conclusions(fitted):
+    clf = fitted[0]
+    looks = {"accuracy": clf.accuracy(), "bias": clf.bias(), "certainty": clf.certainty()}
+    text = words(report_on(*fitted, **looks))
+    total, certain = clf.result_.problem.n_positive, looks["certainty"].count("certain")
+    assert f"rows labelled “yes” {total:g} as many as wanted" in text
+    assert f"labels that are certain {certain} of 120; stable: {looks['certainty'].stable} (" in text
+    assert f"would tell as much {round(looks['bias'].effective)} as the 30 there are" in text
+    shares = {one.rule: f"{100 * one.share:.0f} %" for one in looks["accuracy"].estimates}
+    assert f"SVM + top-τ: {shares['top_tau']}; all “no”: {shares['majority']}" in text
+    bars = re.findall(r"certain, by proof (\d+) .*?nearly as good (\d+) .*?neither is known (\d+) ", text)
+    assert [int(n) for n in bars[0]] == [
+        looks["certainty"].count(word) for word in ("certain", "changes", "not known")
+    ]
+    assert sum(map(int, bars[0])) == 120
+
+
+def test_counts_are_those_of_the_labels_where_some_are_drawn():
+    """Six equal rows of which the total wants three: the plane itself cannot meet it."""
+    X = np.array([[3.0], [2.5], [-3.0], [-2.5], *[[0.3]] * 6, [4.0], [-4.0]])
+    y = np.array(["yes", "yes", "no", "no", *[None] * 8], dtype=object)
+    clf = CS3VMClassifier("direct", time_limit=2).fit(X, y, n_positive=4)
+    assert clf.result_.count != 4
+    page = report_on(clf, X, y, certainty=clf.certainty())
+    assert "rows labelled “yes” 4 as many as wanted" in words(page)
+    assert row_of(page, "CS³VM (direct)")[1] == "4"
+    assert any("classified yes: 4" in figure for figure in figures_of(page))
+    assert "6 labels are drawn by lot" in words(page)
+
+
+def test_weights_have_intervals_in_the_units_of_the_table(fitted):
+    clf = fitted[0]
+    certainty = clf.certainty()
+    cells = row_of(report_on(*fitted, certainty=certainty), "feature 0")
+    low, high = (f"{part[0, 0]:+.3g}".replace("-", "\N{MINUS SIGN}") for part in certainty.weights)
+    assert cells[2] == f"{low} to {high}"
+    assert cells[1] == f"{clf.fit_.planes.coef[0, 0]:+.3g}".replace("-", "\N{MINUS SIGN}")
+    assert len(row_of(report_on(*fitted), "feature 0")) == 4
+
+
+def test_several_classes_have_all_parts():
+    clf, X, y = make_several(3)
+    looks = {"accuracy": clf.accuracy(others=False), "bias": clf.bias(), "certainty": clf.certainty()}
+    page = report_on(clf, X, y, **looks)
+    text = words(page)
+    assert "known totals that the answer meets 3 of 3" in text
+    assert "labels that are stable" in text
+    assert "with several classes no plane decides a label by itself" in text
+    assert len(figures_of(page)) == 13  # the love plot, too
+    assert repeated(page) == []
+
+
 def test_methods_are_compared(fitted, page):
     clf = fitted[0]
     naive, top = (solve(clf.result_.problem, name) for name in ("svm", "top_tau"))
@@ -133,9 +202,10 @@ def test_methods_are_compared(fitted, page):
     assert row_of(page, "SVM + top-τ")[3] == "met"
 
 
-def test_four_figures_with_captions(page):
+def test_four_figures_and_what_to_look_for(page):
     assert len(figures_of(page)) == 4
-    assert page.count("<figcaption>") == 4
+    assert page.count("<figcaption>") == 3
+    assert page.count("Where the two meet") == 1  # about the search, above its picture
     assert len(re.findall(r"<img [^>]*alt=\"[^\"]{20,}\"", page)) == 4
 
 
@@ -201,7 +271,8 @@ def test_every_class_has_its_pictures():
     clf, X, y = make_several(3)
     page = report_on(clf, X, y)
     assert len(figures_of(page)) == 12
-    assert page.count('<details class="card"') == page.count("against the others") == 3
+    assert page.count('<details class="card"') == page.count("against the others</summary>") == 3
+    assert page.count("against the others</h3>") == 3  # the searches
     assert page.count('<details class="card" open>') == 1  # the others are folded
     counts = dict(zip(*np.unique(clf.transduction_[[v is None for v in y]], return_counts=True), strict=True))
     histograms = [figure for figure in figures_of(page) if "classified the others" in figure][::2]
@@ -214,7 +285,7 @@ def test_every_class_has_its_pictures():
 def test_of_many_classes_the_most_changed_have_pictures():
     page = report_on(*make_several(8))
     assert len(figures_of(page)) == 4 * 6
-    assert page.count("against the others") == 8
+    assert page.count("against the others</summary>") == 8
 
 
 def test_advice_is_in_the_words_of_the_reader():
@@ -366,6 +437,11 @@ def browser(tmp_path_factory):
         yield browser
 
 
+def unfold(browser):
+    """Open all that is folded."""
+    browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+
+
 def write(folder, page):
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")
@@ -376,6 +452,8 @@ def write(folder, page):
 def test_hostile_report_in_chromium(browser, tmp_path, hostile_page, width):
     path = write(tmp_path, hostile_page)
     browser.open(path, width=width)
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    unfold(browser)
     assert browser.ask("window.hacked") is None
     assert browser.ask("document.scripts.length") == 0
     assert browser.ask("[...document.images].map(i => i.complete && i.naturalWidth > 100)") == [True] * 4
@@ -417,6 +495,7 @@ def test_light_and_dark(browser, tmp_path, page):
     path, brightness, lines = write(tmp_path, page), {}, {}
     for dark in (False, True):
         browser.open(path, dark=dark)
+        unfold(browser)
         browser.ask("document.images[0].scrollIntoView()")
         browser.screenshot(tmp_path / "shot.png")
         pixels = image.imread(tmp_path / "shot.png")[:, :, :3].mean(axis=2)

@@ -8,6 +8,7 @@ import pytest
 
 from cs3vm import CS3VMClassifier, Problem, Result, Status, solve
 from cs3vm.exceptions import InvalidProblemError, ModelFileError
+from cs3vm.learn.calibrating import estimate_probabilities
 from cs3vm.tables.encoding import Column, Encoding
 from cs3vm.tables.model_file import _checksum, load_model, make_model, save_model
 
@@ -41,6 +42,27 @@ def test_a_model_survives_the_file(path, fitted):
     assert model.result["objective"] == clf.result_.objective
     assert model.settings == {"method": "top_tau"}
     np.testing.assert_array_equal(model.scaling.shift, clf.scaling_.shift)
+
+
+def test_probabilities_survive_the_file(fitted, tmp_path):
+    X, clf = fitted
+    rule = estimate_probabilities(clf.fit_).rule
+    path = tmp_path / "p.json"
+    save_model(make_model(clf.fit_, ENCODING, "cash", {}, rule), path)
+    model = load_model(path)
+    np.testing.assert_allclose(
+        model.probabilities(model.scores(X)), clf.predict_proba(X)[:, ::-1]
+    )  # b is last
+    assert model.student is None
+    save_model(model, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+    short = tampered(path, lambda d: d["model"]["probabilities"].update(shifts=[0.0]))
+    with pytest.raises(ModelFileError, match="its probabilities do not fit its 2 classes"):
+        load_model(short)
+
+
+def test_a_file_without_probabilities_has_none(path, fitted):
+    assert load_model(path).probabilities(np.zeros(3)) is None
 
 
 def test_the_same_fit_gives_the_same_bytes(path, fitted, tmp_path):

@@ -77,8 +77,10 @@ def fit(
     predictor: opt.Predictor = opt.Predictors.AUTO,
     seed: opt.Seed = 0,
     no_accuracy: opt.NoAccuracy = False,
+    no_certainty: opt.NoCertainty = False,
     folds: opt.FoldsOfLabels = 5,
     repeats: opt.RepeatsOfLabels = 1,
+    by: opt.By = None,
     out_dir: opt.OutDir = None,
     out_prefix: opt.OutPrefix = None,
     force: opt.Force = False,
@@ -88,10 +90,12 @@ def fit(
 ) -> None:
     """Classify the rows without label, so that as many are positive as is known, or of each class.
 
-    Writes people.labels.csv (given label, predicted label, score, probabilities, whether it is undecided),
-    people.model.json (for cs3vm predict) and people.report.html (to look at). Given labels are kept.
+    Writes people.labels.csv (given label, predicted label, score, probabilities, how certain it is),
+    people.model.json (for cs3vm predict) and people.report.html (to look at). Given labels are kept. With
+    --by region, people.by_region.csv has the numbers of each region.
     """
     check_packages(report=not no_report)
+    from ..tables.reading import write_csv
     from .inputs import Question, load
     from .margins import read_totals_by
     from .totals import read_totals
@@ -118,7 +122,7 @@ def fit(
     )
     settings.check()
     by_group = read_totals_by(totals_by)
-    outputs = Outputs.beside(table, out_dir, out_prefix, not no_report)
+    outputs = Outputs.beside(table, out_dir, out_prefix, not no_report, by)
     data = load(
         Question(
             table,
@@ -136,6 +140,7 @@ def fit(
             by_group,
             weight,
             totals_of is opt.CountedRows.ALL,
+            by,
         )
     )
     check_range(n_positive_range, data)
@@ -143,7 +148,7 @@ def fit(
     check_outputs(outputs.paths, force=force, inputs=inputs)
     tell(data.notes, quiet=quiet)
     answer = search(data, settings, quiet=quiet or as_json)
-    looks = look(answer.clf, data, folds, repeats, accuracy=not no_accuracy)
+    looks = look(answer.clf, data, folds, repeats, by, accuracy=not no_accuracy, certainty=not no_certainty)
     varied = None if n_positive_range is None else vary_total(answer.fit, n_positive_range)
     told = [*answer.notes, *answer.warnings, *(note.for_command_line() for note in looks.notes)]
     tell(told, quiet=quiet)
@@ -153,6 +158,8 @@ def fit(
             command = command_line(ctx)
             about = (answer.notes, settings, looks, varied)
             write_report(answer.clf, data, outputs.report, label, command, *about)
+        if looks.groups is not None and outputs.groups is not None:
+            write_csv(looks.groups.columns(), outputs.groups)
     if as_json:
         summary = _summary(answer, data, outputs, label, looks, told)
         summary |= {} if varied is None else {"sensitivity": varied.as_dict()}

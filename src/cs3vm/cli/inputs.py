@@ -40,6 +40,7 @@ class Question:
     totals_by: Sequence[ColumnTotals] = ()
     weight: str | None = None
     of_all: bool = False  #: whether totals count rows with label, too
+    by: str | None = None  #: the column whose groups are counted
 
     @property
     def is_plain(self) -> bool:
@@ -97,6 +98,10 @@ def load(question: Question) -> Data:
     table.require(question.label, "column for --label:")
     if question.id is not None:
         table.require(question.id, "column for --id:")
+    if question.by is not None:
+        table.require(question.by, "column for --by:")
+        if question.by == question.label:
+            raise TableError(f"--by is {question.by!r}, which is --label: name another column to count by")
     names, notes = _feature_names(table, question)
     y = _labels(table, question.label)
     if question.totals is not None:

@@ -1,4 +1,4 @@
-"""What is looked at after a fit: hidden labels, groups, the bias of the labels; Ctrl-C leaves a look out."""
+"""What ``cs3vm fit`` looks at once it has an answer: how right and certain it is, how labels are biased."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from ..learn.accuracy import Accuracy
     from ..learn.bias import Bias
     from ..learn.calibrating import Probabilities
+    from ..learn.certainty import Certainty
     from ..learn.classifier import CS3VMClassifier
+    from ..learn.group_totals import GroupTotals
     from .inputs import Data
 
 
@@ -21,27 +23,56 @@ class Looks(NamedTuple):
     accuracy: Accuracy | None
     probable: Probabilities
     bias: Bias | None
+    certainty: Certainty | None
+    groups: GroupTotals | None
+    by: str  #: the column of the groups
 
     @property
     def notes(self) -> list[Note]:
         """What they give reason to say."""
-        looks = (look for look in self if look is not None)
-        return [note for look in looks for note in look.notes]
+        looks = (self.accuracy, self.probable, self.bias, self.certainty)  # groups give theirs themselves
+        return [note for look in looks if look is not None for note in look.notes]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for files."""
         slope = self.probable.slope
+        groups = {"column": self.by, "groups": _group_fields(self.groups)} if self.groups else None
         return {
+            **({} if groups is None else {"by": groups}),
             "accuracy": None if self.accuracy is None else self.accuracy.as_dict(),
             "bias": None if self.bias is None else self.bias.as_dict(),
+            "certainty": None if self.certainty is None else self.certainty.as_dict(),
             "probabilities": {"slope": slope.value, "cautious": slope.why_cautious or None},
         }
 
 
-def look(clf: CS3VMClassifier, data: Data, folds: int, repeats: int, *, accuracy: bool) -> Looks:
+def look(
+    clf: CS3VMClassifier,
+    data: Data,
+    folds: int,
+    repeats: int,
+    by: str | None,
+    *,
+    accuracy: bool,
+    certainty: bool,
+) -> Looks:
     """Look at an answer."""
     right = _hide_labels(clf, folds, repeats) if accuracy else None
-    return Looks(right, _calibrate(clf, right), _compare_rows(clf, data))
+    certain = _try_again(clf) if certainty else None
+    probable = _calibrate(clf, right)
+    groups = None if by is None else _count_groups(clf, data, by)
+    return Looks(right, probable, _compare_rows(clf, data), certain, groups, by or "")
+
+
+def _try_again(clf: CS3VMClassifier) -> Certainty | None:
+    """Which labels are certain or stable; nothing if there are none, or once the search was interrupted."""
+    interrupted = any(result.status is Status.INTERRUPTED for result in clf.fit_.results)
+    if clf.fit_.problem.m == 0 or interrupted:
+        return None
+    try:
+        return clf.certainty()
+    except KeyboardInterrupt:
+        return None
 
 
 def _hide_labels(clf: CS3VMClassifier, folds: int, repeats: int) -> Accuracy | None:
@@ -76,3 +107,22 @@ def _compare_rows(clf: CS3VMClassifier, data: Data) -> Bias | None:
     from ..learn.bias import look_at_bias
 
     return look_at_bias(clf.fit_, data.encoding.feature_names) if clf.fit_.problem.m else None
+
+
+def _count_groups(clf: CS3VMClassifier, data: Data, by: str) -> GroupTotals:
+    """Numbers by the values of a column; Ctrl-C leaves their intervals out."""
+    from ..learn.by_group import REPLICATES, totals_by
+
+    column = data.table.frame[by]
+    hide = False  # what could be learnt from hidden labels is known by now
+    try:
+        return totals_by(clf.fit_, column, n_replicates=REPLICATES, hide=hide)
+    except KeyboardInterrupt:
+        return totals_by(clf.fit_, column, n_replicates=0, hide=hide)
+
+
+def _group_fields(groups: GroupTotals) -> list[dict[str, Any]]:
+    """One record per group and class, without NaN."""
+    columns = groups.columns()
+    records = ({name: values[i] for name, values in columns.items()} for i in range(len(groups.rows)))
+    return [{k: None if isinstance(v, float) and v != v else v for k, v in one.items()} for one in records]

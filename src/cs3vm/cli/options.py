@@ -337,6 +337,14 @@ NoAccuracy = Annotated[
     bool,
     typer.Option("--no-accuracy", help="Do not estimate how many labels are right.", rich_help_panel=SEARCH),
 ]
+NoCertainty = Annotated[
+    bool,
+    typer.Option(
+        "--no-certainty",
+        help="Do not look which labels are certain, and which stay when labels are drawn again.",
+        rich_help_panel=SEARCH,
+    ),
+]
 FoldsOfLabels = Annotated[
     int,
     typer.Option(
@@ -351,6 +359,13 @@ RepeatsOfLabels = Annotated[
 ]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random numbers.", rich_help_panel=SEARCH)
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        help="A column: how many rows of each of its values are positive, or of each class, with intervals.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 OutDir = Annotated[
     Path | None,

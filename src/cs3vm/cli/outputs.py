@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,21 +31,31 @@ class Outputs:
     labels: Path
     model: Path
     report: Path | None
+    groups: Path | None = None
 
     @classmethod
-    def beside(cls, table: Path, folder: Path | None, prefix: str | None, report: bool) -> Outputs:
+    def beside(
+        cls, table: Path, folder: Path | None, prefix: str | None, report: bool, by: str | None = None
+    ) -> Outputs:
         """The usual names, beside the table unless said otherwise."""
         start, name = folder or table.parent, prefix or table.stem
         return cls(
             start / f"{name}.labels.csv",
             start / f"{name}.model.json",
             start / f"{name}.report.html" if report else None,
+            None if by is None else start / f"{name}.by_{_file_part(by)}.csv",
         )
 
     @property
     def paths(self) -> list[Path]:
         """All of them."""
-        return [path for path in (self.labels, self.model, self.report) if path is not None]
+        every = (self.labels, self.model, self.report, self.groups)
+        return [path for path in every if path is not None]
+
+
+def _file_part(name: str) -> str:
+    """A column's name as a part of a file's name."""
+    return re.sub(r"[^\w-]+", "_", name).strip("_") or "group"
 
 
 def write_answer(
@@ -69,6 +80,8 @@ def write_answer(
     }
     columns |= probability_columns([str(name) for name in fit.classes.tolist()], looks.probable.rows)
     columns["undecided"] = fit.undecided.astype(int)
+    if looks.certainty is not None:
+        columns["certain"], columns["stability"] = looks.certainty.rows, looks.certainty.stability
     if varied is not None:
         columns["stable"] = varied.stable.astype(int)
     if not fit.is_several:
@@ -133,5 +146,8 @@ def write_report(
         accuracy=looks.accuracy,
         bias=looks.bias,
         sensitivity=varied,
+        certainty=looks.certainty,
+        groups=looks.groups,
+        by=looks.by,
     )
     write_atomically(path, lambda file: file.write(html))

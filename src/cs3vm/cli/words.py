@@ -34,6 +34,10 @@ def printed(fit: Fit, data: Data, label: str, looks: Looks) -> Iterator[str]:
         yield f"{looks.accuracy}\n"
     if looks.bias is not None:
         yield f"{looks.bias.sentence}\n"
+    if looks.certainty is not None:
+        yield f"{looks.certainty}\n"
+    if looks.groups is not None:
+        yield f"By {looks.by}:\n{looks.groups}\n"
     summary = summarize(fit)
     yield summary.table
     if summary.totals:

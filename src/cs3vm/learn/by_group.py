@@ -17,8 +17,9 @@ from ..exceptions import InvalidProblemError, Note
 from .calibrating import class_scores, estimate_probabilities
 from .fit import Fit
 from .group_totals import LEVEL, GroupRow, GroupTotals
-from .probabilities import Slope, calibrate, spread
+from .probabilities import Slope, spread
 from .replicates import replicate_scores
+from .row_probabilities import row_probabilities
 from .unlabelled import is_missing
 
 #: The default number of replicates behind an interval: enough for a standard error.
@@ -143,7 +144,7 @@ def _replicates(fit: Fit, slope: Slope, n_replicates: int) -> Any:
     for scores in replicate_scores(fit, n_replicates):
         by_class = class_scores(fit, scores)
         steep = slope.value * np.exp(slope.error * rng.standard_normal()) / spread(by_class, weights)
-        yield calibrate(by_class, weights, fit.class_totals, float(steep)).probabilities(by_class)
+        yield row_probabilities(fit, by_class, float(steep))
 
 
 def _labelled(fit: Fit, codes: IntArray, n_groups: int) -> tuple[FloatArray, FloatArray]:

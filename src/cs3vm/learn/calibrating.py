@@ -13,6 +13,7 @@ from .comparing import hide_labels
 from .fit import Fit, Planes, score_rows
 from .planes import both_sides, plane_scores
 from .probabilities import Calibration, Slope, calibrate, learn_slope, spread
+from .row_probabilities import row_probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ def _estimate(fit: Fit, hide: bool) -> Probabilities:
     own = rule = _calibrate(fit, scores, slope)
     if fit.has_student:
         rule = _calibrate(fit, _scores_by(fit, fit.predictor, fit.rows[fit.unlabelled]), slope)
-    unlabelled = own.probabilities(class_scores(fit, scores))
+    unlabelled = row_probabilities(fit, class_scores(fit, scores), own.slope)
     rows = np.eye(len(fit.classes))[codes]
     rows[fit.unlabelled] = unlabelled
     left_out = (fit.labels.codes < 0) & (fit.weight == 0)

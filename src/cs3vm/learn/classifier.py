@@ -18,7 +18,7 @@ from ..exceptions import CS3VMWarning
 from ..methods import SAFE
 from ..model.norms import NORMS, Norm
 from .accuracy import Accuracy
-from .bias import LEVEL, Bias, look_at_bias
+from .certainty_mixin import CertaintyMixin
 from .class_totals import KnownTotals
 from .comparing import FOLDS, REPEATS, estimate_accuracy
 from .fit import Fit
@@ -39,7 +39,11 @@ from .summary import Summary, summarize
 OF_ONE_KIND = ("coef_", "dual_coef_", "dropped_features_", "pos_label_", "prices_", "group_intercepts_")
 
 
-class CS3VMClassifier(PredictionMixin, ProbabilityMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Answers(PredictionMixin, ProbabilityMixin, CertaintyMixin):
+    """What a fitted classifier can be asked."""
+
+
+class CS3VMClassifier(_Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear or kernel classifier for few, biased labels and a known total of positives.
 
     It learns from labelled rows, unlabelled rows, and the number of positives among the unlabelled ones,
@@ -145,6 +149,9 @@ class CS3VMClassifier(PredictionMixin, ProbabilityMixin, ClassifierMixin, BaseEs
         For every row whether equal rows, or rows with the same score, have another label: which of them is
         drawn by the seed, so that the totals are met. At most one such group per total, unless
         ``side_margin`` is 0.
+    certain_
+        For every row whether its label is certain, by proof; see :meth:`certainty`. Found when it is asked
+        for, like ``stability_``, how often the row keeps its label when labels are drawn again.
     result_
         The :class:`cs3vm.Result` in scaled units, with a kernel in mapped features: objective, bound, gap,
         sides of the unlabelled rows. With several classes, a dict from class to the result of its problem,
@@ -361,15 +368,6 @@ class CS3VMClassifier(PredictionMixin, ProbabilityMixin, ClassifierMixin, BaseEs
         """
         check_is_fitted(self)
         return estimate_accuracy(self.fit_, n_folds=n_folds, n_repeats=n_repeats, level=level, others=others)
-
-    def bias(self, level: float = LEVEL) -> Bias:
-        """How the labelled rows differ from the unlabelled ones, and whether by class only; print it.
-
-        ``level`` is how often the test of "biased by class only" may find a difference where there is none;
-        see :mod:`cs3vm.learn.shift`.
-        """
-        check_is_fitted(self)
-        return look_at_bias(self.fit_, level=level)
 
     def summary(self, *, accuracy: bool = True) -> Summary:
         """How many labels are right, the plain SVM and the top-τ rule beside this fit, what to beware of.

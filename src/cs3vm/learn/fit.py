@@ -188,9 +188,9 @@ class Fit:
         intercepts = np.array([result.intercept for result in self.results])
         if self.assignment is not None:
             intercepts = intercepts - self.assignment.prices
-        return self._for_users(normals, intercepts)
+        return self.in_units(normals, intercepts)
 
-    def _for_users(self, normals: FloatArray, intercepts: FloatArray) -> Planes:
+    def in_units(self, normals: FloatArray, intercepts: FloatArray) -> Planes:
         """Planes in the features of the problem as rows of X meet them."""
         normals = self._in_columns(normals)
         if self.kernel_map is not None:
@@ -237,7 +237,7 @@ class Fit:
     @property
     def predictor(self) -> Planes:
         """The planes by which new rows are classified: the student's, or those of the fit itself."""
-        return self._for_users(*self._student) if self.has_student else self.planes
+        return self.in_units(*self._student) if self.has_student else self.planes
 
     @cached_property
     def _student(self) -> tuple[FloatArray, FloatArray]:
@@ -337,6 +337,16 @@ class Fit:
     @cached_property
     def held_out(self) -> dict[int, tuple[HeldOut, ...]]:
         """The scores of hidden rows, by how often each was hidden, once anybody has hidden any."""
+        return {}
+
+    @cached_property
+    def replicated(self) -> list[Any]:
+        """Planes from labels drawn again, once anybody has drawn any; see :mod:`cs3vm.learn.replicates`."""
+        return []
+
+    @cached_property
+    def certified(self) -> dict[tuple[object, ...], Any]:
+        """What is certain, once anybody has asked; see :mod:`cs3vm.learn.certainty`."""
         return {}
 
     @cached_property

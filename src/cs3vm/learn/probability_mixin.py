@@ -62,7 +62,7 @@ class ProbabilityMixin:
         say, which is worse as a rule: near the plane they all fall on one side. The interval comes from
         drawing the labelled rows again within their class (with weights, by the rule of Rao and Wu for
         replicate weights), so it holds if labels are biased by class only, and if the features tell what
-        there is to tell about the groups. It takes about five seconds.
+        there is to tell about the groups. It takes a few seconds.
 
         Parameters
         ----------

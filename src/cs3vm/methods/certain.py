@@ -33,6 +33,8 @@ PATIENCE = 12
 MOST_ROWS = 20_000
 #: So many planes of flips are looked at.
 MOST_PLANES = 500
+#: So many planes near the best one are looked at.
+SHAKES = 400
 #: The exact search closes nodes this much below its cutoff.
 SAFETY = 2e-6
 
@@ -97,6 +99,7 @@ def certain_sides(
         prover.fix_rows()
         search = _Search(best, prover.cutoff, prover.side.copy(), work_limit - prover.work)
         search.look_at(prover.planes())
+        search.shake()
         search.find()
         search.prove()
         certified = 0
@@ -134,6 +137,22 @@ class _Search:
             self._learn(answer(self.problem, w, Status.FEASIBLE))
             self.work += self.problem.m * (self.problem.d + 20.0)
             if self.work >= 0.5 * self.work_limit:
+                break
+
+    def shake(self) -> None:
+        """Turn the plane a little, each time another way, and take what comes as an answer.
+
+        Turns become smaller where nothing good comes of them, and larger where much does.
+        """
+        rng, w = np.random.default_rng(0), np.asarray(self.best.coef)
+        size, length = 0.1, float(np.linalg.norm(w))
+        for _ in range(SHAKES):
+            turn = rng.normal(size=len(w))
+            turn *= size * length / max(float(np.linalg.norm(turn)), 1e-300)
+            found = self._learn(answer(self.problem, w + turn, Status.FEASIBLE))
+            size = min(1.0, 1.15 * size) if found else max(1e-6, size / 1.05)
+            self.work += self.problem.m * (self.problem.d + 20.0)
+            if self.work >= 0.3 * self.work_limit:
                 break
 
     def _learn(self, found: Result | None) -> bool:

@@ -10,8 +10,11 @@ from typing import Any, Protocol
 from ..exceptions import InvalidProblemError, MissingPackageError
 from ..learn.accuracy import Accuracy
 from ..learn.bias import Bias
+from ..learn.certainty import Certainty
 from ..learn.fit import Fit
+from ..learn.group_totals import GroupTotals
 from ..learn.sensitivity import Sensitivity
+from .conclusions import Looks
 from .content import Names, content
 from .words import plain
 
@@ -41,6 +44,9 @@ def make_report(
     for_command_line: bool = False,
     accuracy: Accuracy | None = None,
     bias: Bias | None = None,
+    certainty: Certainty | None = None,
+    groups: GroupTotals | None = None,
+    by: str = "group",
     sensitivity: Sensitivity | None = None,
 ) -> str:
     """Write a self-contained HTML page about a fitted classifier.
@@ -78,6 +84,12 @@ def make_report(
         How many labels are right: ``clf.accuracy()``.
     bias
         How the labelled rows differ: ``clf.bias()``.
+    certainty
+        Which labels can be relied on: ``clf.certainty()``.
+    groups
+        Numbers by group: ``clf.totals_by(...)``.
+    by
+        What the groups are called, such as the name of a column.
     sensitivity
         How labels depend on the total: :func:`cs3vm.learn.sensitivity.sensitivity`.
     """
@@ -93,8 +105,8 @@ def make_report(
         features=tuple(map(plain, feature_names)),
         classes=_class_names(fit, str(positive_name), str(negative_name)),
     )
-    said, looks = [plain(w) for w in warnings], (accuracy, bias, sensitivity)
-    fields = content(fit, X, names, said, settings, for_command_line, *looks)
+    looks = Looks(accuracy, bias, certainty, groups, by, sensitivity)
+    fields = content(fit, X, names, [plain(w) for w in warnings], settings, for_command_line, looks)
     return str(_template().render(fields, source=plain(source), command=plain(command)))
 
 

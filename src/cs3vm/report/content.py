@@ -11,15 +11,15 @@ import numpy as np
 
 from .._typing import IntArray
 from ..exceptions import Note
-from ..learn.accuracy import Accuracy, per_cent
+from ..learn.accuracy import Accuracy
 from ..learn.baselines import title_of
-from ..learn.bias import Bias
 from ..learn.fit import Fit
-from ..learn.sensitivity import Sensitivity
 from ..learn.summary import ClassRow, summarize
 from ..model.result import Result
 from .bias import shown_bias
+from .conclusions import Looks, answer_count, cards, lines, shown_certainty
 from .figures import format_number
+from .groups import shown_groups
 from .planes import shown_planes
 from .separating import separating
 from .total_curve import shown_sensitivity
@@ -33,15 +33,6 @@ class Names(NamedTuple):
     label: str
     features: tuple[str, ...]
     classes: tuple[str, ...]  #: in the order of those of the fit
-
-
-class Card(NamedTuple):
-    """One of the key figures at the top."""
-
-    title: str
-    number: str
-    text: str
-    tone: str = ""  #: "hit" if it is the known total, "off" if it should be
 
 
 @dataclass(frozen=True)
@@ -76,13 +67,11 @@ def content(
     warnings: Sequence[str],
     settings: Mapping[str, Any] | None,
     for_command_line: bool,
-    accuracy: Accuracy | None = None,
-    bias: Bias | None = None,
-    sensitivity: Sensitivity | None = None,
+    looks: Looks,
 ) -> dict[str, Any]:
     """Everything that the template shows."""
-    notes = [*warnings, *fit.notes(names.features), *([] if accuracy is None else accuracy.notes)]
-    notes += [] if bias is None else bias.notes
+    accuracy, bias, certainty = looks.accuracy, looks.bias, looks.certainty
+    notes = [*warnings, *fit.notes(names.features), *looks.notes]
     if fit.parameters.kernel != "precomputed" and not fit.is_several:  # its columns are no features
         notes += separating(X, fit.labels.signs, names.features, _pair(fit, names.classes))
     said = [n.for_command_line() if for_command_line and isinstance(n, Note) else n for n in notes]
@@ -94,19 +83,23 @@ def content(
         "negative": "" if fit.is_several else _pair(fit, names.classes)[1],
         "facts": _sizes(fit),
         "given": _given(fit, names.classes),
-        "cards": [*_accuracy_card(accuracy), *_cards(fit, names.classes)] if fit.problem.m else [],
+        "cards": cards(fit, names.classes, looks),
+        "lines": {k: plain(v) for k, v in lines(fit, names.classes, names.features, looks).items()},
+        "certainty": None if certainty is None else shown_certainty(fit, certainty),
         "accuracy": "" if accuracy is None else plain(accuracy.sentence),
         "rules": [] if accuracy is None else _rules(accuracy),
         "bias": None if bias is None else shown_bias(bias, names.classes),
+        "groups": shown_groups(looks.groups, looks.by, for_command_line),
         "warnings": [sentence(note) for note in dict.fromkeys(said)],
         "certificate": fit.certificate,
         "bars": _class_bars(fit, names.classes) if fit.is_several else _method_bars(fit),
         "methods": [] if fit.is_several else _methods(fit),
         "rows": _class_table(fit, names.classes) if fit.is_several else [],
         "totals": shown_totals(fit),
-        "sensitivity": None if sensitivity is None else shown_sensitivity(sensitivity),
+        "sensitivity": None if looks.sensitivity is None else shown_sensitivity(looks.sensitivity),
         "moves": _moves(fit),
-        "planes": shown_planes(fit, names.classes, names.features),
+        "planes": shown_planes(fit, names.classes, names.features, certainty),
+        "intervals": certainty is not None and certainty.weights is not None,
         "kernel": None if fit.kernel_map is None else fit.kernel_map.describe(),
         "n_weights": fit.n_features,
         "settings": fit.parameters.shown() if settings is None else {k: repr(v) for k, v in settings.items()},
@@ -152,43 +145,9 @@ def _given(fit: Fit, classes: Sequence[str]) -> list[dict[str, str]]:
 
 
 # -- beside the simple rules -------------------------------------------------------------------------
-def _cards(fit: Fit, classes: Sequence[str]) -> list[Card]:
-    """The key figures: the total, what the SVM says, what the answer says, what differs."""
-    changed, share = _moves(fit)["all"], f"{_moves(fit)['share']} of the unlabelled"
-    moved = Card("labels that differ from the SVM’s", changed, share)
-    if fit.is_several:
-        met, all_of = _met_totals(fit), f"of {len(classes)}"
-        tone = "hit" if met == len(classes) else "off"
-        return [
-            Card("known totals that plain SVMs meet", str(met), all_of, tone),
-            Card("known totals that the answer meets", str(len(classes)), all_of, "hit"),
-            moved,
-        ]
-    total, share = known_total(fit.problem)
-    known = Card(f"known total of “{_pair(fit, classes)[0]}”", total, f"{share} of the unlabelled")
-    cards = [known, _count_card("a plain SVM would say", fit.baselines["svm"][0])]
-    if fit.method != "svm":
-        cards += [_count_card(f"{title_of(fit.method)} says", fit.results[0]), moved]
-    return cards
-
-
-def _accuracy_card(accuracy: Accuracy | None) -> list[Card]:
-    """The first of the key figures."""
-    if not accuracy:
-        return []
-    own = accuracy.own
-    between = f"{100 * own.low:.0f} to {per_cent(own.high)}"
-    text = f"{100 * accuracy.level:g} % interval: {between}"
-    return [Card("labels that are right, estimated", per_cent(own.share), text)]
-
-
 def _rules(accuracy: Accuracy) -> list[dict[str, str]]:
     """How often each rule is right, a row for each."""
     return [{plain(name): plain(value) for name, value in row.items()} for row in accuracy.cells()]
-
-
-def _met_totals(fit: Fit) -> int:
-    return int(np.sum(_svm_counts(fit) == np.round(fit.totals)))
 
 
 def _svm_counts(fit: Fit) -> IntArray:
@@ -196,21 +155,14 @@ def _svm_counts(fit: Fit) -> IntArray:
     return np.bincount(fit.svm_codes, minlength=len(fit.classes))
 
 
-def _count_card(title: str, result: Result) -> Card:
-    said = missed(result.problem, result.count)
-    share = percent(result.count, result.problem.total_weight)
-    met = said == "met"
-    return Card(
-        title,
-        format_number(result.count),
-        f"{share}; {'the known total' if met else said}",
-        "hit" if met else "off",
-    )
-
-
 def _answers(fit: Fit) -> dict[str, Result]:
     """The answers to the one problem of two classes, by method."""
     return {name: results[0] for name, results in {**fit.baselines, fit.method: fit.results}.items()}
+
+
+def _counts(fit: Fit) -> dict[str, float]:
+    """How many rows each method calls positive; of the answer by its labels, drawn ones included."""
+    return {name: result.count for name, result in _answers(fit).items()} | {fit.method: answer_count(fit)}
 
 
 def _method_bars(fit: Fit) -> list[Bar]:
@@ -218,12 +170,12 @@ def _method_bars(fit: Fit) -> list[Bar]:
     return [
         Bar(
             title_of(name),
-            f"{format_number(result.count)} ({percent(result.count, whole)})",
-            width(result.count, whole),
+            f"{format_number(count)} ({percent(count, whole)})",
+            width(count, whole),
             width(total, whole),
             name == fit.method,
         )
-        for name, result in _answers(fit).items()
+        for name, count in _counts(fit).items()
     ]
 
 
@@ -241,17 +193,18 @@ def _class_bars(fit: Fit, classes: Sequence[str]) -> list[Bar]:
 
 
 def _methods(fit: Fit) -> list[MethodRow]:
-    naive = fit.baselines["svm"][0]
-    rows = []
+    naive, counts = fit.baselines["svm"][0], _counts(fit)
+    own, rows = fit.answer == fit.labels.positive, []
     for name, result in _answers(fit).items():
-        changed = int(np.sum(np.asarray(result.z) != np.asarray(naive.z)))
+        z = own if name == fit.method else np.asarray(result.z) > 0
+        changed, count = int(np.sum(z != (np.asarray(naive.z) > 0))), counts[name]
         rows.append(
             MethodRow(
                 title=title_of(name),
                 own=name == fit.method,
-                count=format_number(result.count),
-                share=percent(result.count, result.problem.total_weight),
-                miss=missed(result.problem, result.count),
+                count=format_number(count),
+                share=percent(count, result.problem.total_weight),
+                miss=missed(result.problem, count),
                 changed="–" if result is naive else format_number(changed),
                 objective=f"{result.objective:.5g}",
                 seconds=f"{result.seconds:.2f}",

@@ -55,7 +55,7 @@ def score_histogram(
         1 for the unlabelled rows that are classified positive. Default: the sides of the result.
     """
     problem, w = result.problem, _plane(result)
-    ax = _axes(ax)
+    ax = axes_or_new(ax)
     scores = problem.scores(w, result.intercept)
     labelled = problem.X @ w + result.intercept
     edges = _bin_edges(np.concatenate([scores, labelled]))
@@ -110,7 +110,7 @@ def projection(
     problem = result.problem
     axes, share, centre = _principal_axes(problem, _plane(result))
     naive = solve(problem, "svm") if naive is None else naive
-    ax = _axes(ax)
+    ax = axes_or_new(ax)
     rng = np.random.default_rng(random_state)
     shown = _sample(rng, problem.m, max_points)
     points = (problem.U[shown] - centre) @ axes
@@ -173,7 +173,7 @@ def weights(
             "weights(clf, normal=clf.fit_.normals[0])"
         )
     w = w if normal is None else normal
-    ax = _axes(ax)
+    ax = axes_or_new(ax)
     if feature_names is None:
         feature_names = getattr(result_or_clf, "feature_names_in_", [f"x{i}" for i in range(len(w))])
     order = np.argsort(-np.abs(w), kind="stable")[:top]
@@ -200,7 +200,7 @@ def convergence(result: Result, ax: Any = None) -> Any:
         Matplotlib axes. Default: new ones.
     """
     _plane(result)
-    ax = _axes(ax)
+    ax = axes_or_new(ax)
     points = [p for p in result.trace if np.isfinite(p.incumbent) and p.seconds <= result.seconds]
     seconds = np.array([*(p.seconds for p in points), result.seconds])
     incumbent = np.array([*(p.incumbent for p in points), result.objective])
@@ -229,7 +229,8 @@ def show(name: Any, most: int = MAX_NAME) -> str:
     return text.replace("$", r"\$")
 
 
-def _axes(ax: Any) -> Any:
+def axes_or_new(ax: Any) -> Any:
+    """The axes that were given, or new ones."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..learn.bias import Bias
-from .figures import INK, MUTED, NEGATIVE, POSITIVE, _axes, show
+from .figures import INK, MUTED, NEGATIVE, POSITIVE, axes_or_new, show
 from .svg import data_address
 
 #: Differences below this many standard deviations are usually called small.
@@ -30,7 +30,7 @@ def love_plot(bias: Bias, ax: Any = None, top: int = TOP) -> Any:
     """
     if not bias.features:
         raise ValueError(f"there are no differences to draw: {bias.why_not}")
-    ax = _axes(ax)
+    ax = axes_or_new(ax)
     shown = bias.largest[:top]
     place = np.arange(len(shown))
     raw, weighted = (np.array([getattr(one, name) for one in shown]) for name in ("raw", "weighted"))

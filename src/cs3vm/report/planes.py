@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import IntArray, SignArray
+from .._typing import FloatArray, IntArray, SignArray
+from ..learn.certainty import Certainty
 from ..learn.fit import Fit
 from ..learn.scaling import Scaling
 from .svg import MAX_POINTS, draw_figures
@@ -24,6 +25,7 @@ class Weight(NamedTuple):
     name: str
     scaled: str
     original: str
+    interval: str  #: of the weight in the units of the table; empty if nobody drew labels again
     side: str  #: the class that it speaks for
     kind: str
 
@@ -40,14 +42,19 @@ class Shown:
     is_open: bool
 
 
-def shown_planes(fit: Fit, classes: Sequence[str], features: Sequence[str]) -> list[Shown]:
+def shown_planes(
+    fit: Fit, classes: Sequence[str], features: Sequence[str], certainty: Certainty | None = None
+) -> list[Shown]:
     """Pictures and weights of each plane; of many classes those have pictures that the totals change most."""
     pictured = _most_changed(fit)
     shown = []
     for plane, c in enumerate(fit.labels.plane_classes):
         rest = "the others" if fit.is_several else classes[1 - c]
         figures = _figures(fit, plane, (classes[c], rest), features, len(pictured)) if c in pictured else {}
-        weights = [] if fit.kernel_map is not None else _weights(fit, plane, (classes[c], rest), features)
+        bounds = None if certainty is None or certainty.weights is None else certainty.weights
+        own = None if bounds is None else (bounds[0][plane], bounds[1][plane])
+        named = (classes[c], rest)
+        weights = [] if fit.kernel_map is not None else _weights(fit, plane, named, features, own)
         is_open = not fit.is_several or plane == 0
         shown.append(Shown(classes[c], rest, figures, weights, fit.results[plane].on_plane, is_open))
     return shown
@@ -76,7 +83,13 @@ def _sides(codes: IntArray, own: int) -> SignArray:
     return np.asarray(codes == own).astype(np.int8)
 
 
-def _weights(fit: Fit, plane: int, names: tuple[str, str], features: Sequence[str]) -> list[Weight]:
+def _weights(
+    fit: Fit,
+    plane: int,
+    names: tuple[str, str],
+    features: Sequence[str],
+    bounds: tuple[FloatArray, FloatArray] | None,
+) -> list[Weight]:
     """The features by the size of their weight."""
     w = fit.normals[plane]
     assert isinstance(fit.scaling, Scaling)  # ranks are for kernels
@@ -86,6 +99,7 @@ def _weights(fit: Fit, plane: int, names: tuple[str, str], features: Sequence[st
             name=features[j],
             scaled=signed(w[j]),
             original=signed(original[j]),
+            interval="" if bounds is None else f"{signed(bounds[0][j])} to {signed(bounds[1][j])}",
             side="" if w[j] == 0 else names[0] if w[j] > 0 else names[1],
             kind="pos" if w[j] > 0 else "neg",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..learn.sensitivity import Sensitivity
-from .figures import INK, MUTED, NEGATIVE, POSITIVE, _axes
+from .figures import INK, MUTED, NEGATIVE, POSITIVE, axes_or_new
 from .svg import data_address
 from .words import plain
 
@@ -22,7 +22,7 @@ def total_curve(found: Sensitivity, ax: Any = None) -> Any:
     ax
         Matplotlib axes. Default: new ones.
     """
-    ax = _axes(ax)
+    ax = axes_or_new(ax)
     own, best = float(found.totals[found.given]), found.best
     ax.plot(found.totals, found.objectives, color=POSITIVE, marker="o", ms=5, lw=1.8, label="objective")
     ax.axvline(own, color=INK, lw=1.2, ls="--", label=f"given total: {own:g}")
