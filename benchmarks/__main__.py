@@ -354,7 +354,7 @@ def totals(
     data: Data = "../shared/pmlb",
     max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 1500,
     seeds: Annotated[str, typer.Option(help="Seeds of the samples, separated by commas.")] = "0",
-    time_limit: Annotated[float, typer.Option(help="Seconds for the heuristic on each instance.")] = 3.0,
+    work: Annotated[float, typer.Option(help="Work of each fit: about 2 seconds.")] = 1.6e9,
     proof_limit: Annotated[float, typer.Option(help="Seconds for each proof.")] = 60.0,
     jobs: Jobs = 1,
     out: Annotated[Path | None, typer.Option(help="Folder of the results.")] = None,
@@ -364,7 +364,7 @@ def totals(
 
     os.environ["CS3VM_DATA"] = data
     numbers = [int(seed) for seed in seeds.split(",")]
-    bench.run(out or RESULTS, max_n, numbers, time_limit, proof_limit, jobs)
+    bench.run(out or RESULTS, max_n, numbers, work, proof_limit, jobs)
 
 
 if __name__ == "__main__":
