@@ -1,11 +1,14 @@
 """Numbers by group: they add up, their intervals widen with fewer labels, and odd groups are no trouble."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from cs3vm import CS3VMClassifier
 from cs3vm.exceptions import InvalidProblemError
+from cs3vm.learn import by_group, calibrating
 from cs3vm.learn.by_group import LARGEST, MISSING, MOST_GROUPS, WIDEST, read_groups
 from cs3vm.learn.replicates import replicate_factors
 
@@ -156,6 +159,21 @@ def test_names_of_any_kind_are_sorted():
     names, codes = read_groups(["b", 3, None, "a"], 4)
     assert names == [3, "a", "b", MISSING]
     assert codes.tolist() == [2, 0, 3, 1]
+
+
+def test_a_group_whose_total_is_known_is_certain(example, monkeypatch):
+    clf, truth, region = example
+    rows = region[24:]
+    members = np.vstack([np.ones(300), rows == "north"]).astype(float)
+    totals = members @ truth[24:]
+    for module in (by_group, calibrating):
+        monkeypatch.setattr(module, "known_totals", lambda _: (members, totals, totals))
+    fit = replace(clf.fit_)  # with nothing estimated yet
+    north, south, west = by_group.totals_by(fit, region, n_replicates=5).rows
+    assert north.number == pytest.approx(totals[1])
+    assert north.high - north.low < 1e-4
+    assert south.high - south.low > 1
+    assert south.number + west.number == pytest.approx(totals[0] - totals[1])
 
 
 def test_replicates_keep_the_classes_and_their_weight_on_average():

@@ -13,6 +13,7 @@ from .comparing import hide_labels
 from .fit import Fit, Planes, score_rows
 from .planes import both_sides, plane_scores
 from .probabilities import Calibration, Slope, calibrate, learn_slope, spread
+from .shifting import shift_to_totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,18 +55,39 @@ def estimate_probabilities(fit: Fit, *, hide: bool = True) -> Probabilities:
 
 
 def _estimate(fit: Fit, hide: bool) -> Probabilities:
-    slope, codes = _slope(fit, hide), fit.codes
+    slope = _slope(fit, hide)
     scores = plane_scores(fit.results) - (0.0 if fit.assignment is None else fit.assignment.prices)
-    own = rule = _calibrate(fit, scores, slope)
+    by_class = class_scores(fit, scores)
+    unlabelled = shifted_probabilities(fit, by_class, slope.value)
+    # new rows belong to no group, but there are as many of each class among them
+    totals = fit.problem.weights @ unlabelled
+    own = rule = _calibrate(fit, by_class, slope.value, totals)
     if fit.has_student:
-        rule = _calibrate(fit, _scores_by(fit, fit.predictor, fit.rows[fit.unlabelled]), slope)
-    unlabelled = own.probabilities(class_scores(fit, scores))
-    rows = np.eye(len(fit.classes))[codes]
+        taught = class_scores(fit, _scores_by(fit, fit.predictor, fit.rows[fit.unlabelled]))
+        rule = _calibrate(fit, taught, slope.value, totals)
+    rows = np.eye(len(fit.classes))[fit.codes]
     rows[fit.unlabelled] = unlabelled
     left_out = (fit.labels.codes < 0) & (fit.weight == 0)
     if left_out.any():
         rows[left_out] = own.probabilities(class_scores(fit, _scores_by(fit, fit.planes, fit.rows_left_out)))
     return Probabilities(slope, own, rule, unlabelled, rows)
+
+
+def shifted_probabilities(fit: Fit, by_class: FloatArray, slope: float) -> FloatArray:
+    """Probabilities of the unlabelled rows that meet all totals, from scores with a column per class."""
+    weights = fit.problem.weights
+    if fit.labels.positive is None:
+        return _calibrate(fit, by_class, slope, fit.class_totals).probabilities(by_class)
+    own = fit.labels.positive
+    odds = slope / spread(by_class, weights) * (by_class[:, own] - by_class[:, 1 - own])
+    p = shift_to_totals(odds, weights, *known_totals(fit)).probabilities
+    return np.column_stack([p, 1.0 - p] if own == 0 else [1.0 - p, p])
+
+
+def known_totals(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Of two classes: which unlabelled rows (columns) each total counts, its least and its greatest value."""
+    total = np.array([fit.problem.n_positive])
+    return np.ones((1, fit.problem.m)), total, total
 
 
 def _slope(fit: Fit, hide: bool) -> Slope:
@@ -78,10 +100,10 @@ def _slope(fit: Fit, hide: bool) -> Slope:
     return learn_slope(folds, n_repeats)
 
 
-def _calibrate(fit: Fit, scores: FloatArray, slope: Slope) -> Calibration:
-    """Shift to the totals; slopes are for scores with a standard deviation of 1."""
-    by_class, weights = class_scores(fit, scores), fit.problem.weights
-    return calibrate(by_class, weights, fit.class_totals, slope.value / spread(by_class, weights))
+def _calibrate(fit: Fit, by_class: FloatArray, slope: float, totals: FloatArray) -> Calibration:
+    """Shift to one total per class; slopes are for scores with a standard deviation of 1."""
+    weights = fit.problem.weights
+    return calibrate(by_class, weights, totals, slope / spread(by_class, weights))
 
 
 def class_scores(fit: Fit, scores: FloatArray) -> FloatArray:
