@@ -58,7 +58,9 @@ def test_fit_meets_all_totals_and_predict_agrees(animals):
     assert "All totals are met" in result.output
     labels = pd.read_csv("animals.labels.csv")
     scores = [f"score_{name}" for name in NAMES]
-    assert list(labels) == ["animal", "given", "predicted", *sorted(scores), "undecided"]
+    likely = [f"probability_{name}" for name in NAMES]
+    reliable = ["undecided", "certain", "stability"]
+    assert list(labels) == ["animal", "given", "predicted", *sorted(scores), *sorted(likely), *reliable]
     unlabelled = labels["given"].isna()
     assert labels["predicted"][unlabelled].value_counts().to_dict() == TOTALS
     assert (labels["given"] == labels["predicted"])[~unlabelled].all()

@@ -299,6 +299,15 @@ def test_advice_is_in_the_words_of_the_reader():
     assert "options" not in command
 
 
+def test_where_to_find_what_is_certain_is_said_in_the_words_of_the_reader(fitted):
+    certainty = fitted[0].certainty()
+    python = words(report_on(*fitted, certainty=certainty))
+    assert "clf.certain_ and clf.stability_ have both" in python
+    command = words(report_on(*fitted, certainty=certainty, for_command_line=True))
+    assert "The labels file has both" in command
+    assert "clf." not in command
+
+
 # -- warnings --------------------------------------------------------------------------------------------
 def warnings_in(page):
     return [unescape(w) for w in re.findall(r"<li>(.*?)</li>", page, flags=re.S)]
@@ -488,6 +497,39 @@ def test_the_policy_stops_what_escaping_would_miss(browser, tmp_path, page):
     assert browser.ask("window.hacked") is None
     assert [url for url in browser.requests() if url.startswith("http")] == []
     assert any("Content Security Policy" in message for message in browser.console())
+
+
+@pytest.mark.parametrize("width", [1300, 390])
+@pytest.mark.parametrize("dark", [False, True])
+def test_conclusions_first_and_details_folded(browser, tmp_path, fitted, width, dark):
+    clf = fitted[0]
+    looks = {"accuracy": clf.accuracy(), "bias": clf.bias(), "certainty": clf.certainty()}
+    browser.open(write(tmp_path, report_on(*fitted, **looks)), width=width, height=900, dark=dark)
+    assert browser.ask("[...document.querySelectorAll('details.fold')].filter(d => d.open).length") == 0
+    top = "document.querySelectorAll('.numbers .card')[3].getBoundingClientRect().bottom"
+    assert browser.ask(top) < 900  # all figures on the first screen
+    hidden = "[...document.images].every(i => i.offsetParent === null || !i.checkVisibility())"
+    assert browser.ask(hidden)
+    if width > 1000:
+        assert browser.ask("document.documentElement.scrollHeight") <= 1000
+    unfold(browser)
+    assert browser.ask("[...document.images].every(i => i.checkVisibility() && i.width > 150)")
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    browser.ask("document.querySelector('#bias summary').click()")
+    assert not browser.ask("document.querySelector('#bias details').open")
+    assert browser.console() == []
+
+
+def test_the_love_plot_is_drawn_with_its_names(browser, tmp_path, fitted):
+    from cs3vm.report.love_plot import drawn
+
+    address = drawn(fitted[0].bias())
+    path = tmp_path / "love.svg"
+    path.write_bytes(base64.b64decode(address.split(",", 1)[1]))
+    browser.open(path)
+    texts = browser.ask("[...document.querySelectorAll('text')].map(t => t.textContent)")
+    assert {"x0", "x1", "x2", "difference in standard deviations"} <= set(texts)
+    assert browser.requests() == [path.as_uri()]
 
 
 def test_light_and_dark(browser, tmp_path, page):

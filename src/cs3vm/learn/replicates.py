@@ -23,8 +23,8 @@ from .comparing import GUARD, LEAST_SECONDS, own_question, quick_search
 from .cross_fit import Search
 from .fit import Fit
 
-#: The work of one replicate: of fifty about a second.
-WORK = 2e7
+#: The work of one replicate: of fifty some seconds. With less the search itself makes labels unstable.
+WORK = 4e7
 
 
 class Replicate(NamedTuple):

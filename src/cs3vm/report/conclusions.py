@@ -134,11 +134,7 @@ def lines(fit: Fit, classes: Sequence[str], features: Sequence[str], looks: Look
     accuracy, bias, certainty = looks.accuracy, looks.bias, looks.certainty
     said = {"search": fit.certificate.headline, "plane": _heaviest(fit, features)}
     if accuracy is not None:
-        said["right"] = f"about {per_cent(accuracy.own.share)}" if accuracy else "not known"
-        simple = [one for one in accuracy.estimates[1:] if one.rule != MAJORITY]
-        if simple:
-            best = max(simple, key=lambda one: one.share)
-            said["right"] += f"; {plain(best.title)}: {per_cent(best.share)}"
+        said["right"] = _how_many(accuracy)
     if fit.problem.m:
         said["totals"] = _met(fit, classes)
     if bias is not None:
@@ -151,6 +147,18 @@ def lines(fit: Fit, classes: Sequence[str], features: Sequence[str], looks: Look
     if looks.sensitivity is not None:
         said["other"] = f"{int(np.sum(~looks.sensitivity.stable))} labels would change"
     return said
+
+
+def _how_many(accuracy: Accuracy) -> str:
+    """The answer's share of right labels beside that of the best other rule."""
+    if not accuracy:
+        return "not known"
+    others = accuracy.estimates[1:]
+    best = max(others, key=lambda one: one.share, default=None)
+    beside = (
+        "" if best is None else f"; best of the other rules: {per_cent(best.share)} ({plain(best.title)})"
+    )
+    return f"about {per_cent(accuracy.own.share)}{beside}"
 
 
 def _met(fit: Fit, classes: Sequence[str]) -> str:

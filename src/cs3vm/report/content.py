@@ -77,6 +77,7 @@ def content(
     said = [n.for_command_line() if for_command_line and isinstance(n, Note) else n for n in notes]
     return {
         "names": names,
+        "for_command_line": for_command_line,
         "several": fit.is_several,
         "has_total": fit.problem.m > 0,
         "positive": "" if fit.is_several else _pair(fit, names.classes)[0],
