@@ -58,10 +58,12 @@ def test_fit_meets_all_totals_and_predict_agrees(animals):
     assert "All totals are met" in result.output
     labels = pd.read_csv("animals.labels.csv")
     scores = [f"score_{name}" for name in NAMES]
-    likely = [f"probability_{name}" for name in NAMES]
+    probable = [f"probability_{name}" for name in NAMES]
     reliable = ["undecided", "certain", "stability"]
-    assert list(labels) == ["animal", "given", "predicted", *sorted(scores), *sorted(likely), *reliable]
+    assert list(labels) == ["animal", "given", "predicted", *sorted(scores), *sorted(probable), *reliable]
     unlabelled = labels["given"].isna()
+    np.testing.assert_allclose(labels[probable][unlabelled].sum(), [TOTALS[name] for name in NAMES])
+    np.testing.assert_allclose(labels[probable].sum(axis=1), 1)
     assert labels["predicted"][unlabelled].value_counts().to_dict() == TOTALS
     assert (labels["given"] == labels["predicted"])[~unlabelled].all()
     highest = labels[scores].idxmax(axis=1).str.removeprefix("score_")
@@ -70,6 +72,7 @@ def test_fit_meets_all_totals_and_predict_agrees(animals):
     assert result.exit_code == 0, result.output
     again = pd.read_csv("animals.predictions.csv")
     np.testing.assert_allclose(again[scores], labels[scores])
+    np.testing.assert_allclose(again[probable][unlabelled], labels[probable][unlabelled], rtol=1e-6)
     assert (again["predicted"] == labels["predicted"])[unlabelled].all()
     assert json.loads(result.stdout)["counts"] == again["predicted"].value_counts().to_dict()
     result = run("predict", "animals.model.json", "animals.csv", "--force")

@@ -139,6 +139,16 @@ def test_of_many_groups_the_largest_the_worst_and_the_rest_are_shown(example):
     assert len(found.to_frame()) == 251
 
 
+def test_intervals_from_few_labels_per_group_are_called_too_short(example):
+    clf, _, region = example
+    assert any(
+        "24 labelled rows for 3 groups" in note for note in clf.totals_by(region, n_replicates=3).notes
+    )
+    two = np.where(region == "north", "north", "rest")
+    assert not any("too short" in note for note in clf.totals_by(two, n_replicates=3).notes)
+    assert not any("too short" in note for note in clf.totals_by(region, n_replicates=0).notes)
+
+
 def test_bad_input_is_explained(example):
     clf, _, region = example
     with pytest.raises(InvalidProblemError, match="groups has 5 values, but the fit has 324 rows"):

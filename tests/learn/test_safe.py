@@ -63,16 +63,17 @@ def test_the_choice_is_said(monkeypatch):
 
 def test_top_tau_is_taken_where_our_search_is_made_bad(monkeypatch):
     """A search that turns its plane around labels hidden rows wrongly; the simple rule does not use it."""
-    search = comparing._search
+    search = comparing.quick_search
 
     def turned_around(parameters, seconds, work, problem):
         result = search(parameters, seconds, work, problem)
         return replace(result, coef=-result.coef, z=1 - result.z)
 
-    monkeypatch.setattr(comparing, "_search", turned_around)
+    monkeypatch.setattr(comparing, "quick_search", turned_around)
     clf = fit_safe()
     assert clf.fit_.method == "top_tau"
     assert clf.accuracy().own.rule == "top_tau"
+    assert list(clf.fit_.held_out) == ["top_tau"]  # what hidden labels told is kept for the probabilities
 
 
 def test_where_nothing_can_be_checked_it_is_the_simple_rule():

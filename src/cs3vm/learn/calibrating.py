@@ -82,9 +82,7 @@ def _slope(fit: Fit, hide: bool) -> Slope:
     why_not = hide_labels(fit) if hide else ""
     if why_not:
         return Slope(why_cautious=why_not)
-    if not fit.held_out:
-        return learn_slope([])
-    ((n_repeats, folds), *_) = fit.held_out.items()
+    n_repeats, folds = fit.held_out.get(fit.method, (1, ()))
     return learn_slope(folds, n_repeats)
 
 

@@ -100,7 +100,7 @@ def _estimate(fit: Fit, n_folds: int, n_repeats: int, level: float, others: bool
             if not seen:
                 return Accuracy(classes, why_not=str(error))
     own, ours = seen[0]
-    fit.held_out[n_repeats] = ours.held_out
+    fit.held_out.update({one.rule: (n_repeats, what.held_out) for one, what in seen})
     estimates = []
     for one, what in seen:
         found = recalls(what, known)
@@ -114,7 +114,7 @@ def _estimate(fit: Fit, n_folds: int, n_repeats: int, level: float, others: bool
 
 def hide_labels(fit: Fit) -> str:
     """See to it that the fit knows scores of hidden rows, its own or of an earlier estimate; or why not."""
-    if fit.held_out:
+    if fit.method in fit.held_out:
         return ""
     known = _known(fit)
     why_not = too_few(known, tuple(str(name) for name in fit.classes.tolist()))
@@ -124,7 +124,7 @@ def hide_labels(fit: Fit) -> str:
     folds = draw_folds(known.codes[kept], FOLDS, REPEATS, fit.parameters.seed)
     own = next(_asked(fit, own_question(fit, kept), kept, len(folds) * len(fit.results), others=False))
     try:
-        fit.held_out[REPEATS] = look(own.question, folds, own.search).held_out
+        fit.held_out[own.rule] = (REPEATS, look(own.question, folds, own.search).held_out)
     except CS3VMError as error:
         return str(error)
     return ""

@@ -335,8 +335,8 @@ class Fit:
         return {}
 
     @cached_property
-    def held_out(self) -> dict[int, tuple[HeldOut, ...]]:
-        """The scores of hidden rows, by how often each was hidden, once anybody has hidden any."""
+    def held_out(self) -> dict[str, tuple[int, tuple[HeldOut, ...]]]:
+        """By rule, how often every row was hidden and the scores it had, once anybody has hidden any."""
         return {}
 
     @cached_property

@@ -54,6 +54,8 @@ def make_safe_fit(
         return fit
     key = next(key for key, value in fit.estimated.items() if value is accuracy)
     chosen.estimated[key] = accuracy.seen_from(rule.name, DEFAULT)
+    if rule.name in fit.held_out:
+        chosen.held_out[chosen.method] = fit.held_out[rule.name]
     return chosen
 
 
