@@ -159,9 +159,7 @@ def run(folder: Path, max_n: int, seeds: list[int], work: float, proof_limit: fl
         for number in GROUPS
     ]
     wrong: list[Row] = [
-        {"dataset": name, "seed": seeds[0], "off": off, "work": work}
-        for name in sets
-        for off in WRONG
+        {"dataset": name, "seed": seeds[0], "off": off, "work": work} for name in sets for off in WRONG
     ]
     proofs: list[Row] = [
         {"dataset": name, "seed": 0, "groups": 3, "time_limit": proof_limit} for name in _sets(300)
