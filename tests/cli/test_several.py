@@ -58,7 +58,8 @@ def test_fit_meets_all_totals_and_predict_agrees(animals):
     assert "All totals are met" in result.output
     labels = pd.read_csv("animals.labels.csv")
     scores = [f"score_{name}" for name in NAMES]
-    assert list(labels) == ["animal", "given", "predicted", *sorted(scores), "undecided"]
+    assert list(labels)[:6] == ["animal", "given", "predicted", *sorted(scores)]
+    assert "undecided" in labels
     unlabelled = labels["given"].isna()
     assert labels["predicted"][unlabelled].value_counts().to_dict() == TOTALS
     assert (labels["given"] == labels["predicted"])[~unlabelled].all()

@@ -19,7 +19,7 @@ from .fit import Fit
 from .group_totals import LEVEL, GroupRow, GroupTotals
 from .probabilities import Slope, spread
 from .replicates import replicate_scores
-from .row_probabilities import row_probabilities
+from .row_probabilities import known_groups, row_probabilities
 from .unlabelled import is_missing
 
 #: The default number of replicates behind an interval: enough for a standard error.
@@ -132,6 +132,7 @@ def _estimate(
     varied = _sums(fit, codes, n_groups, weights[:, None] * p * (1.0 - p))
     # given the known total, groups cannot all be above their mean
     chance = varied - varied**2 / np.maximum(varied.sum(axis=0), 1e-300)
+    chance[known_groups(fit, codes, n_groups)] = 0.0
     hard = np.eye(len(fit.classes))[fit.answer]
     by_labels = _sums(fit, codes, n_groups, hard)
     weight = np.bincount(codes, weights, n_groups).astype(float)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ..model.totals import KnownTotals
 from .fit import Fit
 from .probabilities import calibrate
@@ -43,6 +43,17 @@ def _by_group(fit: Fit, everybody: FloatArray, scores: FloatArray) -> FloatArray
         weights = fit.problem.weights[rows]
         everybody[rows] = shift_classes(scores[rows], weights, table[:, g]).probabilities
     return everybody
+
+
+def known_groups(fit: Fit, codes: IntArray, n_groups: int) -> BoolArray:
+    """Which groups of unlabelled rows are those of an exact total: their number is no matter of chance."""
+    totals, known = fit.problem.totals, np.zeros(n_groups, dtype=bool)
+    sizes = np.bincount(codes, minlength=n_groups)
+    for g in np.flatnonzero(totals.low == totals.high):
+        own = np.unique(codes[totals.rows[g]])
+        if len(own) == 1 and sizes[own[0]] == len(totals.rows[g]):
+            known[own[0]] = True
+    return known
 
 
 def _members(totals: KnownTotals) -> csr_array:
