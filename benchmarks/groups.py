@@ -36,6 +36,8 @@ TABLES = {
 SURVEY = "make_survey"
 #: Of a larger table a random part; the shares of positive and of negative rows that have a label.
 MAX_ROWS, POSITIVE, NEGATIVE = 2500, 0.10, 0.02
+#: Intervals of 90 % that hold less often than this are called too short.
+ENOUGH = 0.8
 #: Column of the CSV file → name in the table.
 TITLES = {
     "flat": "the same share everywhere",
@@ -168,7 +170,8 @@ def coverage(rows: list[Row]) -> str:
         number = sum(int(row["groups"]) for row in part)
         cells = [str(number)]
         for ours in OURS:
-            cells.append(f"{100 * sum(int(row[f'{ours}_covered']) for row in part) / number:.0f} %")
+            covered = sum(int(row[f"{ours}_covered"]) for row in part) / number
+            cells.append(f"{100 * covered:.0f} %" + (", too short" if covered < ENOUGH else ""))
             cells.append(f"{statistics.mean(float(row[f'{ours}_width']) for row in part):.2f}")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)

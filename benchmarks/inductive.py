@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -102,17 +103,17 @@ def _positive(model: Any, rows: np.ndarray) -> np.ndarray:
     return model.predict_proba(rows)[:, list(model.classes_).index(1)]
 
 
-def cells(max_n: int, seeds: int, time_limit: float) -> list[Row]:
+def cells(max_n: int, seeds: Sequence[int], time_limit: float) -> list[Row]:
     sets = sorted(paper_table(), key=lambda row: int(row["N"]))
     return [
         {"dataset": row["paper_name"], "seed": seed, "time_limit": time_limit}
         for row in sets
         if int(row["N"]) <= max_n
-        for seed in range(seeds)
+        for seed in seeds
     ]
 
 
-def run(out: Path, max_n: int, seeds: int, time_limit: float, jobs: int) -> None:
+def run(out: Path, max_n: int, seeds: Sequence[int], time_limit: float, jobs: int) -> None:
     for row in run_cells(out, cells(max_n, seeds, time_limit), cell, jobs):
         scores = "  ".join(f"{name} {row[name]}" for name in TITLES)
         print(f"{row['dataset']:<28} {row['seed']} {scores}", flush=True)

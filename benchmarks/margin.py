@@ -11,11 +11,11 @@ from experiments.instances import draw, load, paper_table
 from experiments.rows import Row, existing, run_cells
 
 
-def cell(dataset: str, seed: int, margin: str, time_limit: float) -> Row:
+def cell(dataset: str, seed: int, margin: str, time_limit: float, work_limit: float) -> Row:
     problem = draw(load(dataset), seed).problem
     if margin == "auto":
         problem = replace(problem, side_margin=automatic_margin(int(profiles(problem.U).max()) + 1))
-    result = solve(problem, "auto", time_limit=time_limit)
+    result = solve(problem, "auto", time_limit=time_limit, work_limit=work_limit or None)
     return {
         "m": problem.m,
         "side_margin": f"{problem.side_margin:.3g}",
@@ -24,16 +24,23 @@ def cell(dataset: str, seed: int, margin: str, time_limit: float) -> Row:
         "status": result.status.value,
         "nodes": result.n_nodes,
         "seconds": f"{result.seconds:.2f}",
+        "hurried": int(result.hurried),
         "count": f"{result.count:g}",
         "n_positive": f"{problem.n_positive:g}",
         "on_plane": result.on_plane,
     }
 
 
-def run(out: Path, max_n: int, time_limit: float, jobs: int) -> None:
+def run(out: Path, max_n: int, time_limit: float, work_limit: float, jobs: int) -> None:
     sets = sorted((row for row in paper_table() if int(row["N"]) <= max_n), key=lambda row: int(row["N"]))
     cells: list[Row] = [
-        {"dataset": row["paper_name"], "seed": 0, "margin": margin, "time_limit": time_limit}
+        {
+            "dataset": row["paper_name"],
+            "seed": 0,
+            "margin": margin,
+            "time_limit": time_limit,
+            "work_limit": work_limit,
+        }
         for row in sets
         for margin in ("0", "auto")
     ]

@@ -138,7 +138,7 @@ def run(out: Path, max_n: int, seeds: Sequence[int], time_limit: float, tables: 
         scores = "  ".join(f"{name} {row[name]}" for name in ANSWERS)
         print(f"{row['dataset']:<28} {row['seed']} {row['sampling']:<7} {scores}  {row['safe']}", flush=True)
     rows = existing(out)
-    print(coverage(rows), missed(rows), safe_choices(rows), worth(rows), sep="\n\n")
+    print(coverage(rows), missed(rows), safe_choices(rows), worth(rows), thresholds(rows), sep="\n\n")
 
 
 # -- the tables --------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def coverage(rows: list[Row]) -> str:
         known = [row for row in group if row["known"] == "1"]
         if not known:
             continue
-        covered = [f"{statistics.mean(_covers(row, name) for row in known):.3f}" for name in ANSWERS]
+        covered = [f"{statistics.mean(covers(row, name) for row in known):.3f}" for name in ANSWERS]
         widths = statistics.mean(float(row["auto_high"]) - float(row["auto_low"]) for row in known)
         off = [float(row["auto_share"]) - float(row["auto"]) for row in known]
         cells = [f"{len(known)} of {len(group)}", *covered, f"{widths:.2f}"]
@@ -173,7 +173,8 @@ def coverage(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def _covers(row: Row, name: str) -> bool:
+def covers(row: Row, name: str) -> bool:
+    """Whether the interval of an answer holds its true accuracy, as far as the digits go."""
     return float(row[f"{name}_low"]) - 5e-5 <= float(row[name]) <= float(row[f"{name}_high"]) + 5e-5
 
 
@@ -181,7 +182,7 @@ def missed(rows: list[Row]) -> str:
     """Where the interval of the default does not hold the truth."""
     lines = ["| not covered | labels | n | true | estimate | interval |", "|---|---|--:|--:|--:|--:|"]
     for row in rows:
-        if row["known"] == "1" and not _covers(row, "auto"):
+        if row["known"] == "1" and not covers(row, "auto"):
             shown = [row["dataset"], row["sampling"], row["n"], row["auto"], row["auto_share"]]
             lines.append("| " + " | ".join(shown) + f" | {row['auto_low']} to {row['auto_high']} |")
     return "\n".join(lines)
@@ -228,6 +229,29 @@ def worth(rows: list[Row]) -> str:
                 cells += [f"{np.mean(gains):.3f}", f"{nothing:.2f}"]
                 lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def thresholds(rows: list[Row]) -> str:
+    """Which threshold of "nearly trivial" names the answers that say nothing, and no others.
+
+    An answer says nothing if its gain over a random draw is at most .05. The better a threshold, the more of
+    those it names (found), and the fewer of the answers that it names say something (wrongly named).
+    """
+    pairs = [(float(row[f"{name}_of_trivial"]), _gain(row, name)) for row in rows for name in MODELS]
+    near, nothing = np.array([pair[0] for pair in pairs]), np.array([pair[1] <= 0.05 for pair in pairs])
+    gain = np.array([pair[1] for pair in pairs])
+    lines = [
+        "| objective within … of the trivial one | named | say nothing | found | mean gain |",
+        "|--:|--:|--:|--:|--:|",
+    ]
+    for within in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5):
+        named = near >= 1.0 - within
+        if named.any():
+            cells = [f"{within:.0%}", f"{named.sum()}", f"{nothing[named].mean():.2f}"]
+            cells += [f"{(named & nothing).sum() / max(nothing.sum(), 1):.2f}", f"{gain[named].mean():.3f}"]
+            lines.append("| " + " | ".join(cells) + " |")
+    cells = ["all answers", f"{len(pairs)}", f"{nothing.mean():.2f}", "1.00", f"{gain.mean():.3f}"]
+    return "\n".join([*lines, "| " + " | ".join(cells) + " |"])
 
 
 def _gain(row: Row, name: str) -> float:

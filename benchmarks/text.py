@@ -33,6 +33,7 @@ OURS: dict[str, dict[str, Any]] = {
     "SVM + top-τ": {"method": "top_tau"},
     "direct": {"method": "direct"},
     "auto": {"method": "auto"},
+    "safe": {"method": "safe"},
     "direct, dense z-scores": {"method": "direct"},
 }
 RIVAL = "logistic regression + top-τ"

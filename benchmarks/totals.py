@@ -48,7 +48,7 @@ def by_group(truth: np.ndarray, group: np.ndarray) -> dict[int, int]:
 
 
 # -- what they are worth -----------------------------------------------------------------------------
-def cell(dataset: str, seed: int, groups: int, time_limit: float) -> Row:
+def cell(dataset: str, seed: int, groups: int, work: float) -> Row:
     problem, truth = standardised(draw(load(dataset), seed))
     column = int(np.random.default_rng([seed, 7]).integers(problem.d))
     values = np.append(problem.X[:, column], problem.U[:, column])
@@ -65,7 +65,7 @@ def cell(dataset: str, seed: int, groups: int, time_limit: float) -> Row:
     for name in ("linear", "recommended"):
         for thresholds in (False, True):
             key = f"{name}_by_group" if thresholds else name
-            sides[key] = _ours(name, problem, group, totals, thresholds, time_limit)
+            sides[key] = _ours(name, problem, group, totals, thresholds, work)
     return row | {name: f"{np.mean((sides[name] > 0) == truth):.4f}" for name in TITLES}
 
 
@@ -85,10 +85,10 @@ def _ours(
     group: np.ndarray,
     totals: dict[int, int],
     thresholds: bool,
-    time_limit: float,
+    work: float,
 ) -> np.ndarray:
     y = np.append(problem.y, np.full(problem.m, np.nan))
-    clf = CS3VMClassifier("direct", time_limit=time_limit, group_intercepts=thresholds, **OURS[name])
+    clf = CS3VMClassifier("direct", work_limit=work, group_intercepts=thresholds, **OURS[name])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CS3VMWarning)
         clf.fit(np.vstack([problem.X, problem.U]), y, n_positive=totals, groups=group)
@@ -96,7 +96,7 @@ def _ours(
 
 
 # -- what wrong totals cost ----------------------------------------------------------------------------
-def wrong_cell(dataset: str, seed: int, off: float, time_limit: float) -> Row:
+def wrong_cell(dataset: str, seed: int, off: float, work: float) -> Row:
     problem, truth = standardised(draw(load(dataset), seed))
     true = int(truth.sum())
     given = int(np.clip(round(true * (1.0 + off)), 0, problem.m))
@@ -107,16 +107,16 @@ def wrong_cell(dataset: str, seed: int, off: float, time_limit: float) -> Row:
     )
     answers = {
         "top_tau": solve(replace(problem, n_positive=given), "top_tau").z,
-        "number": _recommended(problem, given, time_limit),
-        "interval": _recommended(problem, interval, time_limit),
+        "number": _recommended(problem, given, work),
+        "interval": _recommended(problem, interval, work),
     }
     row: Row = {"m": problem.m, "true": true, "given": given, "low": interval[0], "high": interval[1]}
     return row | {name: f"{np.mean((z > 0) == truth):.4f}" for name, z in answers.items()}
 
 
-def _recommended(problem: Problem, total: int | tuple[int, int], time_limit: float) -> np.ndarray:
+def _recommended(problem: Problem, total: int | tuple[int, int], work: float) -> np.ndarray:
     y = np.append(problem.y, np.full(problem.m, np.nan))
-    clf = CS3VMClassifier("direct", time_limit=time_limit, **OURS["recommended"])
+    clf = CS3VMClassifier("direct", work_limit=work, **OURS["recommended"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CS3VMWarning)
         clf.fit(np.vstack([problem.X, problem.U]), y, n_positive=total)
@@ -150,18 +150,16 @@ def _sets(max_n: int) -> list[str]:
     return [row["paper_name"] for row in table if int(row["N"]) <= max_n]
 
 
-def run(folder: Path, max_n: int, seeds: list[int], time_limit: float, proof_limit: float, jobs: int) -> None:
+def run(folder: Path, max_n: int, seeds: list[int], work: float, proof_limit: float, jobs: int) -> None:
     sets = _sets(max_n)
     worth: list[Row] = [
-        {"dataset": name, "seed": seed, "groups": number, "time_limit": time_limit}
+        {"dataset": name, "seed": seed, "groups": number, "work": work}
         for name in sets
         for seed in seeds
         for number in GROUPS
     ]
     wrong: list[Row] = [
-        {"dataset": name, "seed": seeds[0], "off": off, "time_limit": time_limit}
-        for name in sets
-        for off in WRONG
+        {"dataset": name, "seed": seeds[0], "off": off, "work": work} for name in sets for off in WRONG
     ]
     proofs: list[Row] = [
         {"dataset": name, "seed": 0, "groups": 3, "time_limit": proof_limit} for name in _sets(300)

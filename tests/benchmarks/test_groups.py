@@ -21,9 +21,9 @@ def test_errors_are_means_over_samples_and_then_over_tables():
 
 
 def test_coverage_is_by_groups():
-    lines = coverage([row("x", 0.1, 4), row("x", 0.3, 2), row("y", 0.6, 3)]).splitlines()
-    assert lines[2].startswith("| x | 8 | 75 %")
-    assert lines[-1].startswith("| all | 12 | 75 %")
+    lines = coverage([row("x", 0.1, 4), row("x", 0.3, 2), row("y", 0.6, 4)]).splitlines()
+    assert lines[2].startswith("| x | 8 | 75 %, too short")
+    assert lines[-1].startswith("| all | 12 | 83 % |")
 
 
 def test_a_tenth_of_the_positive_rows_and_a_fiftieth_of_the_others_have_a_label():

@@ -158,6 +158,17 @@ def test_names_of_any_kind_are_sorted():
     assert codes.tolist() == [2, 0, 3, 1]
 
 
+def test_a_group_whose_total_is_known_is_certain():
+    X, y, truth, region = regions()
+    total, in_north = int(truth[24:].sum()), int(truth[24:][region[24:] == "north"].sum())
+    clf = CS3VMClassifier("top_tau").fit(X, y, n_positive={None: total, "north": in_north}, groups=region)
+    north, south, west = clf.totals_by(region, n_replicates=5).rows
+    assert north.number == pytest.approx(in_north)
+    assert north.high - north.low < 1e-4
+    assert south.high - south.low > 1
+    assert south.number + west.number == pytest.approx(total - in_north)
+
+
 def test_replicates_keep_the_classes_and_their_weight_on_average():
     codes, rng = np.repeat([0, 1, 2], [1, 2, 40]), np.random.default_rng(0)
     drawn = np.array([replicate_factors(codes, rng) for _ in range(4000)])

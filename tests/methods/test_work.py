@@ -141,3 +141,26 @@ class TestOrder:
 def test_what_does_not_search_needs_no_limit():
     problem = survey(60, 3, 10)
     assert solve(problem, "top_tau", work_limit=1.0).objective == solve(problem, "top_tau").objective
+
+
+def test_a_long_step_is_left_out_where_it_would_pass_the_limits():
+    budget = Budget(600.0, 1e9)
+    budget.spend(9e8)
+    assert budget.has_room(1e8)
+    assert not budget.has_room(3e8)
+    assert not budget.part(0.5).has_room(1e8)
+    assert not budget.hurried  # work decided, not the clock
+    late = Budget(1.0, float("inf"))
+    assert not late.has_room(1e11)
+    assert late.hurried
+
+
+def test_one_wide_programme_does_not_pass_the_work_limit():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1200, 300))
+    y = np.where(rows[:, :5].sum(axis=1) + rng.normal(size=1200) > 0, 1.0, -1.0)
+    problem = Problem(rows[:250], y[:250], rows[250:], 300, side_margin=1e-3)
+    for limit in (5e8, 1.2e9):
+        result = solve(problem, "direct", time_limit=600.0, work_limit=limit, nodes=0)
+        assert result.work <= 1.05 * limit
+        assert result.found

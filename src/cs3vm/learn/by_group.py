@@ -14,12 +14,12 @@ from scipy.stats import t as student_t
 
 from .._typing import FloatArray, IntArray, RowArray
 from ..exceptions import InvalidProblemError, Note
-from .calibrating import class_scores, estimate_probabilities
+from .calibrating import class_scores, estimate_probabilities, shifted_probabilities
 from .fit import Fit
 from .group_totals import LEVEL, GroupRow, GroupTotals
-from .probabilities import Slope, spread
+from .probabilities import Slope
 from .replicates import replicate_scores
-from .row_probabilities import known_groups, row_probabilities
+from .row_probabilities import members_of
 from .unlabelled import is_missing
 
 #: The default number of replicates behind an interval: enough for a standard error.
@@ -129,23 +129,39 @@ def _estimate(
     weights = fit.problem.weights
     drawn = [_sums(fit, codes, n_groups, again) for again in _replicates(fit, slope, n_replicates)]
     number = _sums(fit, codes, n_groups, p)
-    varied = _sums(fit, codes, n_groups, weights[:, None] * p * (1.0 - p))
-    # given the known total, groups cannot all be above their mean
-    chance = varied - varied**2 / np.maximum(varied.sum(axis=0), 1e-300)
-    chance[known_groups(fit, codes, n_groups)] = 0.0
     hard = np.eye(len(fit.classes))[fit.answer]
     by_labels = _sums(fit, codes, n_groups, hard)
     weight = np.bincount(codes, weights, n_groups).astype(float)
+    chance = np.column_stack([_chance(fit, codes, n_groups, p[:, c]) for c in _classes(fit)])
     return Grouped(codes, weight, number, np.array(drawn).reshape(-1, *number.shape), chance, by_labels)
+
+
+def _chance(fit: Fit, codes: IntArray, n_groups: int, p: FloatArray) -> FloatArray:
+    """The variance of each group's number if every row is drawn with its probability, given the totals.
+
+    The totals are known, so groups cannot all be above their mean: what they explain is taken off, as in a
+    regression. A group whose total is known has none left.
+    """
+    varied = fit.problem.weights**2 * p * (1.0 - p)
+    own = np.bincount(codes, varied, n_groups)
+    totals = fit.problem.totals
+    exact = np.flatnonzero(totals.low == totals.high)
+    known = [np.arange(len(p))] if fit.is_several else [totals.rows[g] for g in exact]
+    if not known:
+        return np.asarray(own)
+    members = members_of(known, len(p))
+    shared = np.array([np.bincount(codes[rows], varied[rows], n_groups) for rows in known])
+    common = (members.multiply(varied[None, :]) @ members.T).toarray()
+    explained = np.einsum("tg,tg->g", shared, np.linalg.pinv(common) @ shared)
+    return np.asarray(np.maximum(own - explained, 0.0))
 
 
 def _replicates(fit: Fit, slope: Slope, n_replicates: int) -> Any:
     """Probabilities of the unlabelled rows with other labels, and with slopes that are as likely."""
-    rng, weights = np.random.default_rng(fit.parameters.seed), fit.problem.weights
+    rng = np.random.default_rng(fit.parameters.seed)
     for scores in replicate_scores(fit, n_replicates):
-        by_class = class_scores(fit, scores)
-        steep = slope.value * np.exp(slope.error * rng.standard_normal()) / spread(by_class, weights)
-        yield row_probabilities(fit, by_class, float(steep))
+        steep = slope.value * float(np.exp(slope.error * rng.standard_normal()))
+        yield shifted_probabilities(fit, class_scores(fit, scores), steep)
 
 
 def _labelled(fit: Fit, codes: IntArray, n_groups: int) -> tuple[FloatArray, FloatArray]:

@@ -55,18 +55,27 @@ def estimate_probabilities(fit: Fit, *, hide: bool = True) -> Probabilities:
 
 
 def _estimate(fit: Fit, hide: bool) -> Probabilities:
-    slope, codes = _slope(fit, hide), fit.codes
+    slope = _slope(fit, hide)
     scores = plane_scores(fit.results) - (0.0 if fit.assignment is None else fit.assignment.prices)
-    own = rule = _calibrate(fit, scores, slope)
+    by_class = class_scores(fit, scores)
+    unlabelled = shifted_probabilities(fit, by_class, slope.value)
+    # new rows belong to no group, but there are as many of each class among them
+    totals = fit.problem.weights @ unlabelled
+    own = rule = _calibrate(fit, by_class, slope.value, totals)
     if fit.has_student:
-        rule = _calibrate(fit, _scores_by(fit, fit.predictor, fit.rows[fit.unlabelled]), slope)
-    unlabelled = row_probabilities(fit, class_scores(fit, scores), own.slope)
-    rows = np.eye(len(fit.classes))[codes]
+        taught = class_scores(fit, _scores_by(fit, fit.predictor, fit.rows[fit.unlabelled]))
+        rule = _calibrate(fit, taught, slope.value, totals)
+    rows = np.eye(len(fit.classes))[fit.codes]
     rows[fit.unlabelled] = unlabelled
     left_out = (fit.labels.codes < 0) & (fit.weight == 0)
     if left_out.any():
         rows[left_out] = own.probabilities(class_scores(fit, _scores_by(fit, fit.planes, fit.rows_left_out)))
     return Probabilities(slope, own, rule, unlabelled, rows)
+
+
+def shifted_probabilities(fit: Fit, by_class: FloatArray, slope: float) -> FloatArray:
+    """Probabilities of the unlabelled rows that meet all totals, from scores with a column per class."""
+    return row_probabilities(fit, by_class, slope / spread(by_class, fit.problem.weights))
 
 
 def _slope(fit: Fit, hide: bool) -> Slope:
@@ -79,10 +88,10 @@ def _slope(fit: Fit, hide: bool) -> Slope:
     return learn_slope(folds, n_repeats)
 
 
-def _calibrate(fit: Fit, scores: FloatArray, slope: Slope) -> Calibration:
-    """Shift to the totals; slopes are for scores with a standard deviation of 1."""
-    by_class, weights = class_scores(fit, scores), fit.problem.weights
-    return calibrate(by_class, weights, fit.class_totals, slope.value / spread(by_class, weights))
+def _calibrate(fit: Fit, by_class: FloatArray, slope: float, totals: FloatArray) -> Calibration:
+    """Shift to one total per class; slopes are for scores with a standard deviation of 1."""
+    weights = fit.problem.weights
+    return calibrate(by_class, weights, totals, slope / spread(by_class, weights))
 
 
 def class_scores(fit: Fit, scores: FloatArray) -> FloatArray:

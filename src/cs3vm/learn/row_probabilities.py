@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.sparse import csr_array
 
-from .._typing import BoolArray, FloatArray, IntArray
-from ..model.totals import KnownTotals
+from .._typing import FloatArray, RowArray
 from .fit import Fit
 from .probabilities import calibrate
 from .shifting import shift_classes, shift_to_totals
@@ -32,7 +33,9 @@ def row_probabilities(fit: Fit, scores: FloatArray, slope: float) -> FloatArray:
         return _by_group(fit, everybody, slope * scores)
     own, totals = fit.labels.positive, fit.problem.totals
     odds = slope * (scores[:, own] - scores[:, 1 - own])
-    p = shift_to_totals(odds, weights, _members(totals), totals.low, totals.high).probabilities
+    p = shift_to_totals(
+        odds, weights, members_of(totals.rows, len(weights)), totals.low, totals.high
+    ).probabilities
     return np.column_stack([p, 1.0 - p] if own == 0 else [1.0 - p, p])
 
 
@@ -45,19 +48,8 @@ def _by_group(fit: Fit, everybody: FloatArray, scores: FloatArray) -> FloatArray
     return everybody
 
 
-def known_groups(fit: Fit, codes: IntArray, n_groups: int) -> BoolArray:
-    """Which groups of unlabelled rows are those of an exact total: their number is no matter of chance."""
-    totals, known = fit.problem.totals, np.zeros(n_groups, dtype=bool)
-    sizes = np.bincount(codes, minlength=n_groups)
-    for g in np.flatnonzero(totals.low == totals.high):
-        own = np.unique(codes[totals.rows[g]])
-        if len(own) == 1 and sizes[own[0]] == len(totals.rows[g]):
-            known[own[0]] = True
-    return known
-
-
-def _members(totals: KnownTotals) -> csr_array:
-    """Which rows (columns) each total (rows) counts."""
-    places = np.concatenate([*totals.rows, np.zeros(0, dtype=np.intp)])
-    starts = np.append(0, np.cumsum([len(rows) for rows in totals.rows]))
-    return csr_array((np.ones(len(places)), places, starts), shape=(len(totals), len(totals.weights)))
+def members_of(groups: Sequence[RowArray], m: int) -> csr_array:
+    """Which rows (columns) each group (rows) has."""
+    places = np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
+    starts = np.append(0, np.cumsum([len(rows) for rows in groups]))
+    return csr_array((np.ones(len(places)), places, starts), shape=(len(groups), m))

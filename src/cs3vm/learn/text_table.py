@@ -9,7 +9,7 @@ def format_table(rows: Sequence[dict[str, str]]) -> str:
     """Plain text, numbers to the right, text to the left."""
     header = list(rows[0])
     width = {name: max(len(name), *(len(row[name]) for row in rows)) for name in header}
-    left = {"method", "class", "rule", "status", "feature"}
+    left = {"method", "class", "group", "rule", "status", "feature"}
 
     def line(cells: dict[str, str]) -> str:
         padded = (c.ljust(width[n]) if n in left else c.rjust(width[n]) for n, c in cells.items())

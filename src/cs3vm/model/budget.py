@@ -10,6 +10,10 @@ import time
 
 #: Every step counts as at least so many numbers: small ones take their time in the language, not in the data.
 STEP = 20_000
+#: A limit may be passed by this share, or by so many seconds.
+OVERRUN, GRACE = 0.05, 0.5
+#: Seconds per number: what machines take.
+FASTEST, SLOWEST = 3e-10, 5e-9
 
 
 class Budget:
@@ -34,6 +38,19 @@ class Budget:
         """A budget for a part of the search: that share of the work that is left, and of the seconds."""
         left = self.deadline - time.perf_counter()
         return Budget(share * left, share * (self.limit - self.work), self)
+
+    def has_room(self, numbers: float) -> bool:
+        """Whether a step of that size would end in time: one that cannot be interrupted is better left out.
+
+        Its seconds are guessed from those of the work so far, within what machines differ.
+        """
+        if self.work + numbers > self.limit * (1.0 + OVERRUN):
+            return False
+        pace = min(max(self.seconds / max(self.work, 1.0), FASTEST), SLOWEST)
+        if time.perf_counter() + pace * numbers > self.deadline + GRACE:
+            self._hurry()
+            return False
+        return self.whole is None or self.whole.has_room(numbers)
 
     @property
     def seconds(self) -> float:

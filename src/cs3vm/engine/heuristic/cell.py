@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray
 from ..core.quadratic import FINE
-from .incumbent import IMPROVEMENT, Plane, Search
+from .incumbent import IMPROVEMENT, Plane, Search, quadratic_work
 
 Sides = NDArray[np.int8]
 
@@ -40,6 +40,8 @@ def solve_cell(search: Search, z: Sides, scores: FloatArray) -> Cell | None:
     size = min(m, 30 + 2 * min(d, 60))
     rows = np.argpartition(np.abs(scores), size - 1)[:size] if size < m else np.arange(m)
     for _ in range(12):
+        if not search.has_room(quadratic_work(problem.n + len(rows), d + 1)):
+            return None
         held = np.column_stack([problem.U[rows], np.ones(len(rows))]) * sigma[rows, None]
         rhs = np.append(np.ones(problem.n), np.full(len(rows), margin))
         search.spend(m * d)

@@ -25,6 +25,8 @@ NONE = np.zeros(0, dtype=np.int64)
 _MAX_PIVOTS = 400
 #: With more labelled rows, a cell is first solved by the interior point.
 COLD_ROWS = 250
+#: About how many passes over the rows a cell takes from a cold start.
+LOAD_PASSES = 300
 #: How many partners are tried to restore the count after a point has gone over.
 PARTNERS = 6
 
@@ -94,8 +96,10 @@ class Cells:
 
     # -- the current cell ------------------------------------------------------------------------
     def load(self, plane: Plane, sides: Sides | None = None) -> bool:
-        """Solve the cell of a plane, or of other sides near it; False if it has only the trivial plane, or
-        rounding wins."""
+        """Solve the cell of a plane, or of other sides near it; False if it has only the trivial plane,
+        rounding wins, or there is no time for it."""
+        if not self.search.has_room(LOAD_PASSES * self.rows.Z.size):
+            return False
         z = self.z = self.search.sides(plane) if sides is None else sides
         self._set_sides(np.arange(len(z)), z)
         number = min(len(z), 60 + 4 * self.rows.Z.shape[1])

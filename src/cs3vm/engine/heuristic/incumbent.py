@@ -25,6 +25,8 @@ IMPROVEMENT = 1e-9
 LABELLED_ROWS = 8000
 #: What a ranking of the rows costs, in numbers per row.
 RANKING = 20
+#: A step of more numbers than this is not begun if it would pass the limits.
+LONG = 1e7
 #: How many iterations a quadratic programme takes, about.
 ITERATIONS = 20
 
@@ -64,12 +66,19 @@ class Search:
         self.exact = True
         self.rows_labelled = np.column_stack([problem.X, np.ones(problem.n)]) * problem.y[:, None]
         self._held = np.zeros(0, dtype=np.intp)
+        self.programme = quadratic_work(problem.n, problem.d + 1)  #: the work of the smallest one
 
     # -- work ------------------------------------------------------------------------------------
     @property
     def expired(self) -> bool:
         """Whether the budget is used up, or nothing better can exist."""
-        return self.budget.is_over or self.value <= self.lower_bound * (1.0 + 1e-9)
+        if self.budget.is_over or self.value <= self.lower_bound * (1.0 + 1e-9):
+            return True
+        return not self.has_room(self.programme)
+
+    def has_room(self, numbers: float) -> bool:
+        """Whether a programme of that size may begin; short ones always may."""
+        return numbers < LONG or self.budget.has_room(numbers)
 
     def spend(self, numbers: float) -> None:
         """Count a step that touched so many numbers."""

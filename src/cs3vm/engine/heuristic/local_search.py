@@ -101,7 +101,11 @@ class LocalSearch:
             starts = sorted(given, key=_value)[: FEW_STARTS if self.small else 1]
         else:
             starts = self._starts(svm, given)
-        planes = [self.settle(descend(self.search, start, self.sizes)) for start in starts]
+        planes = []
+        for start in starts:
+            planes.append(self.settle(descend(self.search, start, self.sizes)))
+            if self.search.expired:
+                break
         planes.sort(key=_value)
         for plane in planes:
             self._remember(plane)
