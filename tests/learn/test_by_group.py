@@ -1,14 +1,11 @@
 """Numbers by group: they add up, their intervals widen with fewer labels, and odd groups are no trouble."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from cs3vm import CS3VMClassifier
 from cs3vm.exceptions import InvalidProblemError
-from cs3vm.learn import by_group, calibrating
 from cs3vm.learn.by_group import LARGEST, MISSING, MOST_GROUPS, WIDEST, read_groups
 from cs3vm.learn.replicates import replicate_factors
 
@@ -171,19 +168,15 @@ def test_names_of_any_kind_are_sorted():
     assert codes.tolist() == [2, 0, 3, 1]
 
 
-def test_a_group_whose_total_is_known_is_certain(example, monkeypatch):
-    clf, truth, region = example
-    rows = region[24:]
-    members = np.vstack([np.ones(300), rows == "north"]).astype(float)
-    totals = members @ truth[24:]
-    for module in (by_group, calibrating):
-        monkeypatch.setattr(module, "known_totals", lambda _: (members, totals, totals))
-    fit = replace(clf.fit_)  # with nothing estimated yet
-    north, south, west = by_group.totals_by(fit, region, n_replicates=5).rows
-    assert north.number == pytest.approx(totals[1])
+def test_a_group_whose_total_is_known_is_certain():
+    X, y, truth, region = regions()
+    total, in_north = int(truth[24:].sum()), int(truth[24:][region[24:] == "north"].sum())
+    clf = CS3VMClassifier("top_tau").fit(X, y, n_positive={None: total, "north": in_north}, groups=region)
+    north, south, west = clf.totals_by(region, n_replicates=5).rows
+    assert north.number == pytest.approx(in_north)
     assert north.high - north.low < 1e-4
     assert south.high - south.low > 1
-    assert south.number + west.number == pytest.approx(totals[0] - totals[1])
+    assert south.number + west.number == pytest.approx(total - in_north)
 
 
 def test_replicates_keep_the_classes_and_their_weight_on_average():

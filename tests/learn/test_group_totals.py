@@ -341,6 +341,13 @@ def test_probabilities_of_several_classes_add_up_in_each_group(sample):
         np.testing.assert_allclose(clf.probabilities_[rows].sum(axis=0), list(totals.values()), atol=1e-6)
 
 
+def test_numbers_of_groups_with_known_totals_are_known(sample):
+    clf = quick().fit(sample.X, sample.y, n_positive=sample.by_region, groups=sample.region)
+    for row in clf.totals_by(sample.region, n_replicates=3).rows:
+        assert row.low == pytest.approx(row.high, abs=1e-6) == pytest.approx(sample.by_region[row.group])
+    assert any(row.high - row.low > 1 for row in clf.totals_by(sample.sex, n_replicates=3).rows)
+
+
 def test_a_long_list_of_totals_is_cut(sample):
     groups = np.arange(N) % 25
     given = {g: sample.total(groups == g) for g in range(25)}

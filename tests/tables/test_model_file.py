@@ -61,6 +61,31 @@ def test_probabilities_survive_the_file(fitted, tmp_path):
         load_model(short)
 
 
+def test_several_totals_survive_the_file(fitted, tmp_path):
+    X, clf = fitted
+    y = np.where(clf.fit_.labels.codes < 0, None, clf.transduction_)
+    group = np.arange(30) % 2
+    grouped = CS3VMClassifier("top_tau", pos_label="b").fit(X, y, n_positive={0: 5, 1: (4, 8)}, groups=group)
+    path = tmp_path / "t.json"
+    save_model(make_model(grouped.fit_, ENCODING, "cash", {}), path)
+    model = load_model(path)
+    found = {one.name: one for one in model.known_totals["b"]}
+    assert {name: (one.low, one.high) for name, one in found.items()} == {"0": (5, 5), "1": (4, 8)}
+    assert sorted(found.values(), key=str) == sorted(grouped.fit_.met_totals, key=str)
+    with pytest.raises(ModelFileError, match="'totals' in result"):
+        load_model(tampered(path, lambda d: d["model"]["result"]["totals"][0].pop("low")))
+    assert load_model(tampered(path, lambda d: d["model"]["result"].pop("totals"))).known_totals == {}
+
+
+def test_thresholds_of_groups_are_refused(fitted):
+    X, clf = fitted
+    y = np.where(clf.fit_.labels.codes < 0, None, clf.transduction_)
+    own = CS3VMClassifier("top_tau", pos_label="b", group_intercepts=True)
+    own.fit(X, y, n_positive=9, groups=np.arange(30) % 2)
+    with pytest.raises(ModelFileError, match="group_intercepts"):
+        make_model(own.fit_, ENCODING, "cash", {})
+
+
 def test_a_file_without_probabilities_has_none(path, fitted):
     assert load_model(path).probabilities(np.zeros(3)) is None
 

@@ -10,8 +10,8 @@ import numpy as np
 from .._typing import FloatArray
 from ..exceptions import InvalidProblemError, Note
 from .comparing import hide_labels
-from .fit import Fit, Planes, score_rows
-from .planes import both_sides, plane_scores
+from .fit import Fit
+from .planes import Planes, both_sides, plane_scores, score_rows
 from .probabilities import Calibration, Slope, calibrate, learn_slope, spread
 from .row_probabilities import row_probabilities
 

@@ -25,6 +25,7 @@ from .fit import Fit
 from .fitting import make_fit
 from .kernel import KernelFunction
 from .kernel_map import EXACT_LIMIT
+from .known_counts import as_given
 from .labels import read_labels
 from .margins import TOTALS_OF
 from .parameters import Parameters
@@ -329,11 +330,11 @@ class CS3VMClassifier(_Answers, ClassifierMixin, BaseEstimator):  # type: ignore
         self.scaling_, self.kernel_map_ = fit.scaling, fit.kernel_map
         self.transduction_, self.undecided_ = fit.labels.decode(fit.codes), fit.undecided
         self.result_: Any = fit.results[0]
-        self.n_positive_: Any = fit.known_totals[0]
+        self.n_positive_: Any = as_given(fit.results)[0]
         coef, self.intercept_ = (self._sign * part for part in fit.planes)
         if fit.assignment is not None:
             self.result_ = dict(zip(fit.plane_labels, fit.results, strict=True))
-            self.n_positive_ = dict(zip(fit.plane_labels, fit.known_totals, strict=True))
+            self.n_positive_ = dict(zip(fit.plane_labels, as_given(fit.results), strict=True))
             self.prices_ = fit.assignment.prices
         else:
             self.pos_label_ = fit.classes[fit.labels.positive]

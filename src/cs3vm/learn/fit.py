@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from ..exceptions import Note
 from ..model.norms import unused
 from ..model.problem import Problem
 from ..model.result import Result
-from .accuracy import Accuracy
 from .baselines import solve_baselines
 from .bound_totals import Bound
 from .certificate import Certificate, certificate, certificate_of_classes, proof_line
@@ -40,8 +39,8 @@ from .notes import (
     warnings_about,
 )
 from .parameters import Parameters
-from .planes import assign_classes, plane_scores
-from .probabilities import HeldOut
+from .planes import Planes, assign_classes, plane_scores, score_rows
+from .remembered import Remembered
 from .scaling import RankScaling, Scaling
 from .sparse_rows import RowBasis
 from .student import learn_student, student_predicts
@@ -52,15 +51,8 @@ if TYPE_CHECKING:
     from .assignment import Assignment
 
 
-class Planes(NamedTuple):
-    """Planes in the units of the user, or with a kernel by its landmarks: a row and a number for each."""
-
-    coef: FloatArray
-    intercept: FloatArray
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit:
+class Fit(Remembered):
     """The planes of a fit, the rows they were fitted to, and what follows from both.
 
     Parameters
@@ -161,12 +153,6 @@ class Fit:
         if self.is_several and not self.problem.one_total:  # rows of groups without totals count, too
             return np.bincount(self.answer, minlength=len(self.classes)).astype(float)
         return np.array([count_of_all(result) for result in self.results])
-
-    @property
-    def known_totals(self) -> list[Any]:
-        """What is known of each plane's class among the unlabelled rows: a number, or totals."""
-        totals = [result.problem.n_positive for result in self.results]
-        return [round(t) if self.is_several and isinstance(t, float) else t for t in totals]
 
     @property
     def class_totals(self) -> FloatArray:
@@ -330,31 +316,6 @@ class Fit:
         return solve_baselines(self.results, self.method)
 
     @cached_property
-    def estimated(self) -> dict[tuple[object, ...], Accuracy]:
-        """How many labels are right, as far as anybody has asked; see :mod:`cs3vm.learn.comparing`."""
-        return {}
-
-    @cached_property
-    def held_out(self) -> dict[str, tuple[int, tuple[HeldOut, ...]]]:
-        """By rule, how often every row was hidden and the scores it had, once anybody has hidden any."""
-        return {}
-
-    @cached_property
-    def replicated(self) -> list[Any]:
-        """Planes from labels drawn again, once anybody has drawn any; see :mod:`cs3vm.learn.replicates`."""
-        return []
-
-    @cached_property
-    def certified(self) -> dict[tuple[object, ...], Any]:
-        """What is certain, once anybody has asked; see :mod:`cs3vm.learn.certainty`."""
-        return {}
-
-    @cached_property
-    def probable(self) -> dict[bool, Any]:
-        """The probabilities, once anybody has asked; see :mod:`cs3vm.learn.calibrating`."""
-        return {}
-
-    @cached_property
     def svm_codes(self) -> IntArray:
         """The class that plain SVMs, which know no totals, give to each unlabelled row."""
         return self._codes(self.baselines["svm"])
@@ -437,12 +398,3 @@ class Fit:
     def verdict(self) -> Judgement:
         """Whether the answer says anything; what hidden labels say belongs to it once somebody has looked."""
         return judge(self.results, self.method, next(reversed(self.estimated.values()), None))
-
-
-def score_rows(
-    X: Any, planes: Planes, scaling: Scaling | RankScaling, kernel_map: KernelMap | None
-) -> FloatArray:
-    """The score of each row of X for each plane."""
-    if kernel_map is None:
-        return np.asarray(X @ planes.coef.T + planes.intercept)
-    return np.asarray(kernel_map.scores(scaling.transform(X), planes.coef.T) + planes.intercept)

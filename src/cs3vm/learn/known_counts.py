@@ -56,6 +56,12 @@ def count_of_all(result: Result) -> float:
     return float(np.clip(result.count, low, high))
 
 
+def as_given(results: Sequence[Result]) -> list[Any]:
+    """What is known of each plane's class among the unlabelled rows: a number, or totals."""
+    totals = [result.problem.n_positive for result in results]
+    return [round(total) if len(totals) > 1 and isinstance(total, float) else total for total in totals]
+
+
 def total_words(low: float, high: float) -> str:
     """A total or an interval in words."""
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"

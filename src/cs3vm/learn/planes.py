@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,21 @@ from ..methods.front_door import solve
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import Status
+from .kernel_map import KernelMap
+from .scaling import RankScaling, Scaling
 
 if TYPE_CHECKING:
     from .assignment import Assignment
 
 #: Solves a problem within so many seconds.
 SolveOne = Callable[[Problem, float], Result]
+
+
+class Planes(NamedTuple):
+    """Planes in the units of the user, or with a kernel by its landmarks: a row and a number for each."""
+
+    coef: FloatArray
+    intercept: FloatArray
 
 
 def solve_planes(
@@ -107,3 +116,12 @@ def assign_classes(results: Sequence[Result]) -> Assignment:
         labels[rows] = own.labels
         value, gap = value + own.value, gap + own.gap
     return Assignment(labels, everybody.prices, value, gap)
+
+
+def score_rows(
+    X: Any, planes: Planes, scaling: Scaling | RankScaling, kernel_map: KernelMap | None
+) -> FloatArray:
+    """The score of each row of X for each plane."""
+    if kernel_map is None:
+        return np.asarray(X @ planes.coef.T + planes.intercept)
+    return np.asarray(kernel_map.scores(scaling.transform(X), planes.coef.T) + planes.intercept)

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray, LabelArray
 from ..exceptions import InvalidProblemError
-from .fit import Fit, Planes, score_rows
+from .fit import Fit
 from .kernel_map import KernelMap
+from .planes import Planes, score_rows
 from .rows import read_rows
 from .scaling import RankScaling, Scaling
 from .unlabelled import as_vector, find_unlabeled

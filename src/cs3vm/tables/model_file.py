@@ -12,10 +12,9 @@ import numpy as np
 
 from .._typing import BoolArray, FloatArray, LabelArray
 from ..exceptions import ModelFileError
-from ..learn.fit import Planes
 from ..learn.kernel import Kernel
 from ..learn.known_counts import MET_FIELDS, MetTotal, met_by
-from ..learn.planes import both_sides
+from ..learn.planes import Planes, both_sides
 from ..learn.probabilities import Calibration
 from ..learn.scaling import RankScaling, Scaling
 from .encoding import Column, Encoding
