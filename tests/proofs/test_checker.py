@@ -11,7 +11,8 @@ import pytest
 
 from cs3vm import Problem, solve, verify
 from cs3vm.engine.exact.proof_writer import write_proof
-from cs3vm.proofs.checker import _Checker, _ExactDual
+from cs3vm.proofs.checker import _Checker
+from cs3vm.proofs.exact_dual import ExactDual
 from cs3vm.proofs.format import digest
 from tests.oracle import brute_force, random_problem, svm_with_sides
 
@@ -176,7 +177,7 @@ def test_exact_arithmetic_bounds_the_relaxation(seed):
     side = rng.choice([-1, 0, 1], problem.m).astype(np.int8)
     optimum = svm_with_sides(problem, side)
     level = max(10.0, min(optimum, 1e6))
-    exact = _ExactDual(problem, level)
+    exact = ExactDual(problem, level)
     for _ in range(10):
         alpha = [(i, float(v)) for i, v in enumerate(rng.uniform(0, 1, problem.n) * problem.C)]
         beta = [(int(j), float(side[j] * rng.exponential())) for j in np.flatnonzero(side)]
