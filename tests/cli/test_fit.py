@@ -86,6 +86,8 @@ def test_fit_writes_labels_and_a_model(people):
         "probability_no",
         "probability_yes",
         "undecided",
+        "certain",
+        "stability",
         "on_plane",
     ]
     assert labels["person"].tolist() == frame["person"].tolist()
