@@ -26,11 +26,16 @@ KEPT_NUMBERS = 1_000_000
 class Relaxation:
     """The arrays of one search, and the map between rotated and original coordinates."""
 
-    def __init__(self, problem: Problem, random_state: int = 0) -> None:
+    def __init__(self, problem: Problem, random_state: int = 0, like: Relaxation | None = None) -> None:
+        """``like`` is that of the same rows with another margin: they are not rotated and kept twice."""
         self.problem, self.random_state = problem, random_state
         rng = np.random.default_rng(random_state)
         n, m = problem.n, problem.m
-        self.rows, self.centre, self.axes = rotated(problem)
+        if like is None:
+            self.rows, self.centre, self.axes = rotated(problem)
+        else:
+            self.rows = like.rows._replace(margin=problem.side_margin)
+            self.centre, self.axes = like.centre, like.axes
         relax = rng.uniform(0.5, 1.0, n + m) * np.repeat(PERTURBATION, (n, m))
         self.relax = relax
         self.box = self._box(relax)

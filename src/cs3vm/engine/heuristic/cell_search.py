@@ -72,15 +72,13 @@ def _move(
 class Cells:
     """The current cell, its optimum, and moves to better ones."""
 
-    def __init__(self, search: Search, random_state: int) -> None:
+    def __init__(self, search: Search, random_state: int, like: Cells | None = None) -> None:
+        """``like`` are those of the same rows with another margin."""
         self.search, self.problem = search, search.problem
-        relaxation = Relaxation(self.problem, random_state)
-        self.relaxation, self.rows, self.box, self.tmp = (
-            relaxation,
-            relaxation.rows,
-            relaxation.box,
-            relaxation.tmp,
-        )
+        known = None if like is None else like.relaxation
+        self.relaxation: Relaxation = Relaxation(self.problem, random_state, known)
+        relaxation = self.relaxation
+        self.rows, self.box, self.tmp = relaxation.rows, relaxation.box, relaxation.tmp
         self.base, self.trial, self.middle = relaxation.base, relaxation.spare, self._new_state()
         self.held = np.zeros(0, dtype=np.int64)
         self.is_held = np.zeros(self.problem.m, dtype=bool)

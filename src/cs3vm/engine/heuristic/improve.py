@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -111,7 +112,12 @@ class TwoSearches:
         other = Search(replace(problem, side_margin=margin), budget)
         self.flat, self.proper = (other, search) if margin == 0.0 else (search, other)
         self.random_state, self.patience, self.cells = random_state, patience, cells
-        self.search_proper = self._local(self.proper)
+        self._known: LocalSearch | None = None
+
+    @cached_property
+    def search_proper(self) -> LocalSearch:
+        """The local search that lets no row lie on the plane; it takes memory, so only where it is needed."""
+        return self._local(self.proper)
 
     def run(self, starts: Sequence[FloatArray], usual: bool = True) -> list[Plane]:
         """Search from these normal vectors and the usual starts; planes of the wanted search, best first."""
@@ -156,7 +162,8 @@ class TwoSearches:
         return [best, *planes[1:]] if self.search is self.flat else [proper_best, *tilted[1:]]
 
     def _local(self, search: Search) -> LocalSearch:
-        return LocalSearch(search, self.rng, self.random_state, self.patience, self.cells)
+        self._known = LocalSearch(search, self.rng, self.random_state, self.patience, self.cells, self._known)
+        return self._known
 
     def _tilted(self, w: FloatArray) -> Plane:
         """A normal vector as a plane of the proper search.

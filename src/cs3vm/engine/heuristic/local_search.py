@@ -61,8 +61,15 @@ class LocalSearch:
     """Descents from several starts, then kicks."""
 
     def __init__(
-        self, search: Search, rng: np.random.Generator, random_state: int, patience: int, cells: bool = True
+        self,
+        search: Search,
+        rng: np.random.Generator,
+        random_state: int,
+        patience: int,
+        cells: bool = True,
+        like: LocalSearch | None = None,
     ) -> None:
+        """``like`` is that of the same rows with another margin."""
         self.search, self.problem, self.rng, self.random_state = search, search.problem, rng, random_state
         m = self.problem.m
         self.scale = feature_scale(search)
@@ -71,7 +78,10 @@ class LocalSearch:
         self.small = m <= rows and not self.large and cells
         self.sizes = schedule(m)[:: 1 if self.problem.d <= MANY_COLUMNS else 2]  # wide steps are slow
         self.patience = 0 if self.large else patience
-        self.cells = Cells(search, random_state) if self.small and not search.expired else None
+        known = None if like is None else like.cells
+        self.cells: Cells | None = None
+        if self.small and not search.expired:
+            self.cells = Cells(search, random_state, known)
         self.corners = Corners(search, rng)
         self.failures, self.strength, self.turn = 0, 0, 0
         self.settled: list[Plane] = []  #: the best that differ
