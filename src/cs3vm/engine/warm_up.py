@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from errno import EACCES, EAGAIN
 from pathlib import Path
 from subprocess import DEVNULL, Popen, TimeoutExpired
@@ -24,6 +25,7 @@ import numpy as np
 from ..convex.svm import solve_convex
 from ..model.problem import Problem
 from ..model.status import Status
+from ..model.totals import Total, Totals
 from .core.arrays import new_state
 from .core.relaxation import Relaxation
 from .exact.crew import Options
@@ -32,6 +34,7 @@ from .exact.node import process
 from .exact.pairs import pair_values
 from .exact.tree import Tree
 from .heuristic.improve import improve
+from .heuristic.judge import Ranking
 from .jit import is_compiled, remove_stale
 
 try:
@@ -137,9 +140,12 @@ def _cache_folder() -> str | None:
 
 
 def warm_up_heuristic() -> None:
-    """The heuristic's part."""
-    if improve(_tiny_problem(), time_limit=60.0, patience=0).status is Status.INTERRUPTED:
+    """The heuristic's part, and what it needs besides for several totals."""
+    problem = _tiny_problem()
+    if improve(problem, time_limit=60.0, patience=0).status is Status.INTERRUPTED:
         raise KeyboardInterrupt
+    interval = replace(problem, n_positive=Totals([Total(None, 7, 9)]))
+    Ranking(interval).judge(problem.X[:, 0], problem.U[:, 0])
 
 
 def help_to_compile() -> None:

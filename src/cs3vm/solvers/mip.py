@@ -221,12 +221,9 @@ def supports(problem: Problem, value: float) -> bool:
 
     A row that is violated by t costs t times its multiplier, which is the price of a labelled row, or of the
     count; a reduced cost that is off by t costs t times the range of its variable among better points; a side
-    that is off by t counts as t times the weight of its row, in each of its totals, and moves the row by t
-    times the range of scores. So prices, weights or features over many orders of magnitude leave nothing of
-    a bound.
+    that is off by t counts as t times the weight of its row, in each of its totals. So prices or weights over
+    many orders of magnitude leave nothing of a bound.
     """
-    if FEASIBILITY_TOLERANCE * problem.reach(value) * problem.radius > MEANT:
-        return False
     totals = problem.totals
     ranges = problem.reach(value), problem.intercept_bound(value), float((value / problem.C).max())
     of_rows = (problem.weights * totals.prices_of_rows).max(initial=0.0)
@@ -234,6 +231,16 @@ def supports(problem: Problem, value: float) -> bool:
     etas = value / float(totals.penalty.min(initial=np.inf))
     largest = max(float(problem.C.max()), miscounts, etas, *ranges)
     return FEASIBILITY_TOLERANCE * largest <= SUPPORTED * value
+
+
+def means_sides(problem: Problem, best: Result | None) -> bool:
+    """Whether a side that is off by a backend's tolerance is still one.
+
+    Its row then moves by as much of the range of scores among better points.
+    """
+    if best is None:
+        return True
+    return FEASIBILITY_TOLERANCE * problem.reach(best.objective) * problem.radius <= MEANT
 
 
 def best_answer(
@@ -262,7 +269,8 @@ def finish(
     if cutoff is not None:
         bound = min(bound, cutoff)  # the bounds of the model hold below the cutoff only
     unsafe = unsafe_scale(problem)
-    if unsafe is None and not supports(problem, known_value(problem, best, None, cutoff)):
+    known = known_value(problem, best, None, cutoff)
+    if unsafe is None and not (supports(problem, known) and means_sides(problem, best)):
         unsafe = "prices (C, count_penalty) or features of such different sizes"
     if unsafe is not None:
         logger.warning("%s are beyond the solver's tolerances, its bound is ignored: scale the rows", unsafe)

@@ -23,6 +23,8 @@ from ..jit import ZERO, integer, kernel, spliced
 from .bounds import safe_bound, sort_together
 from .counts import let_go, none_gone, own_side, price_left
 
+#: What is asked of :func:`candidates`: rows whose flip mends a total; ZERO are the others.
+USEFUL = integer(1)
 _MAX_PIVOTS = integer(400)
 _REFRESH = 12  # flips after which the threshold is computed anew
 

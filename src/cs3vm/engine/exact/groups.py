@@ -39,7 +39,7 @@ from ..core.arrays import (
 from ..jit import ZERO, integer, kernel, spliced
 from .bounds import safe_bound
 from .counts import is_in, own_side
-from .flips import candidates
+from .flips import USEFUL, candidates
 
 _MAX_PIVOTS = integer(400)
 _EXTEND, _ANEW, _LOWER = 0, 1, 2  # the parent's groups and more; all formed anew; groups for a lower level
@@ -67,7 +67,7 @@ def tighten_by_groups(
     for g in range(sums.low.shape[0]):
         if g != lead:
             others += sums.penalty[g] * node.missed.least[g]
-    n = candidates(node, 1)
+    n = candidates(node, USEFUL)
     available = 0.0
     for a in range(n):
         j = node.listed.row[a]

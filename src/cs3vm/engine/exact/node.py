@@ -28,7 +28,7 @@ from ..core.arrays import (
 from ..jit import NO, NO_ROW, YES, ZERO, integer, kernel, spliced
 from .bounds import bound_without, order_statistic, safe_bound
 from .counts import count_held, count_relaxed, is_in, let_go, none_gone, own_side, price_left
-from .flips import candidates, drop_outdated, flip_all, hold, nearest_in_strip, update_scores
+from .flips import USEFUL, candidates, drop_outdated, flip_all, hold, nearest_in_strip, update_scores
 from .groups import tighten_by_groups
 from .pairs import BISECTIONS, DIRECTION, FIXED, HITS, LOCAL, RAISED, TESTS, Graph, survivors
 
@@ -63,10 +63,10 @@ def process(
             return _leaf(rows, node)
         drop_outdated(rows, box, node, tmp)
         stop = lim.cutoff - node.out[LEAST_PRICE]
-        complete, useful = YES, 1
+        complete, useful = YES, USEFUL
         for _ in range(2 if both else 1):
             complete = complete and flip_all(rows, box, base, st, tmp, node, lim, useful, stop)
-            useful = 0
+            useful = ZERO
         changed = _tighten(rows, box, node, graph, lim, complete)
         if node.out[BOUND] >= lim.cutoff:
             return FATHOMED
@@ -120,7 +120,7 @@ def _tighten(rows: Rows, box: Box, node: NodeArrays, graph: Graph, lim: Limits, 
 
     Return the number of rows that were fixed.
     """
-    n = candidates(node, 1)
+    n = candidates(node, USEFUL)
     suffix, order = node.listed.suffix, node.listed.row
     bound = order_statistic(rows, node, n)
     node.out[BOUND] = max(node.out[BOUND], bound)
