@@ -11,8 +11,8 @@ from tests.fuzz.runner import Run
 SEED = 2026
 #: Cases per part, about two minutes on one core in all; a case of certificates has 40 forgeries.
 COUNTS = {
-    "engine": 2400,
-    "totals": 600,
+    "engine": 1800,
+    "totals": 400,
     "mip": 150,
     "norms": 120,
     "kernels": 120,
