@@ -1,0 +1,20 @@
+"""Rows in pieces: more data than memory holds, or than one machine has.
+
+Unlabelled rows enter the model through counts only. So a table of any length needs passes over its pieces, an
+exact order statistic and the few rows near the plane, and no distributed optimiser. What a pass brings back
+does not depend on how the rows are cut into pieces, nor on who works on which.
+
+    pieces           a piece of rows, what a source is, and arrays as a source
+    parquet          Parquet files and folders as a source
+    exact_sums       sums that do not depend on the order
+    cells            the combination of totals that counts a row
+    sampling         rows drawn by their number and a seed
+    survey           the first pass: labelled rows, a sample, sums
+    representatives  a small table that stands for all rows: what is solved in memory
+    plane_scores     the score of a row, the same in every piece
+    order_statistic  the exact intercept: bins of scores, and the rows near the plane
+    rounds           better planes: solve in memory, look at all rows, again
+    outcome          the last pass, and which rows of a tie are positive
+    fitting          all of it, from a source to a fit
+    large_fit        what was found: labels, scores and probabilities piece by piece
+"""
