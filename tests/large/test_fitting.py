@@ -40,7 +40,7 @@ def test_the_pieces_do_not_matter(table, whole, n_pieces, kind):
 
 
 def test_the_total_is_met_and_given_labels_stay(table, whole):
-    X, y, total = table
+    _, y, total = table
     fit, labels = whole
     unlabelled = np.isnan(y)
     assert fit.exact

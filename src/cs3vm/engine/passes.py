@@ -70,8 +70,9 @@ def add_to_bins(
     total: IntArray,
     weights: IntArray,
     bins: IntArray,
+    sides: IntArray,
 ) -> None:
-    """Add the weight of each row to the bin of its score, in every total of its cell.
+    """Add the weight of each row to the bin of its score, in every total of its cell, and to its side.
 
     Parameters
     ----------
@@ -85,11 +86,19 @@ def add_to_bins(
         Two integers per row, or no rows where every weight is 1.
     bins
         (totals, bins, 2); only the first of two is used where every weight is 1.
+    sides
+        (cells, 2, 2): of scores below 0, and of the others.
     """
     for i in range(len(bits)):
         c = cells[i]
         if c >= 0:
             place = bin_of(bits[i])
+            side = 1 if bits[i] >= 0 else 0
+            if len(weights):
+                sides[c, side, 0] += weights[i, 0]
+                sides[c, side, 1] += weights[i, 1]
+            else:
+                sides[c, side, 0] += 1
             for k in range(start[c], start[c + 1]):
                 if len(weights):
                     bins[total[k], place, 0] += weights[i, 0]
@@ -139,6 +148,7 @@ def warm_up_passes() -> None:
         np.zeros(0, dtype=np.int64),
         np.zeros((0, 2), dtype=np.int64),
         np.zeros((1, 1, 2), dtype=np.int64),
+        np.zeros((1, 2, 2), dtype=np.int64),
     )
     one = np.ones((1, 1))
     add_exactly(one, one.view(np.int64), nobody[:1], np.ones(128), np.zeros((1, 1, 128, 2), dtype=np.int64))

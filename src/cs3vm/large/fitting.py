@@ -74,19 +74,19 @@ def fit_pieces(
     judge = Judge(found, passes, near_rows)
     best, first = search(judge, parameters.time_limit)
     plane = Plane(found.plane_scores(best.w), best.chosen.at, best.chosen.b)
-    summer = Summer(judge.reader, plane, parameters.seed)
+    divided = tuple(draw_rows(passes, judge.reader, plane, divisions(judge, best), parameters.seed))
+    summer = Summer(judge.reader, plane, divided, parameters.seed)
     outcome = passes.run("outcome", summer, summer.combine)
-    divided = draw_rows(passes, judge.reader, plane, divisions(judge, best), parameters.seed)
     local = local_fit(judge, best, outcome, first, _names(source))
     labels = found.table.labels
     labeller = Labeller(
-        labels.classes, int(labels.positive or 0), plane, judge.reader, tuple(divided), parameters.seed
+        labels.classes, int(labels.positive or 0), plane, judge.reader, divided, parameters.seed
     )
     return LargeFit(
         _fitted(parameters, local),
         labeller,
         local.results[0].objective,
-        best.chosen.counts,
+        judge.counts.by_total(outcome.labelled),
         np.column_stack([judge.counts.low, judge.counts.high]),
         found.problem.totals.names,
         tuple(passes.done),

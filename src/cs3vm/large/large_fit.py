@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, IntArray, LabelArray
 from ..learn.classifier import CS3VMClassifier
 from .order_statistic import Reader
-from .outcome import Division, Plane, drawn_to_change, in_group
+from .outcome import Division, Plane, divide
 from .pieces import Piece, PieceSource
 from .rounds import PassDone
 from .survey import missing_labels
@@ -49,15 +49,11 @@ class Labeller:
     def __call__(self, piece: Piece) -> PieceLabels:
         """Labels, scores and which labels were drawn, of a piece of the table that was fitted."""
         distance, relative = self.plane.distances(piece)
-        positive, undecided = distance >= 0.0, np.zeros(len(piece), dtype=bool)
         numbers = piece.first_row + np.arange(len(piece), dtype=np.int64)
-        if self.divided:
-            cell, _ = self.reader(piece)
-            for division in self.divided:
-                rows = np.flatnonzero(in_group(division, relative, cell))
-                changed = rows[drawn_to_change(division, numbers[rows], self.seed)]
-                positive[changed] = division.to_positive
-                undecided[rows] = True
+        cell = self.reader(piece)[0] if self.divided else numbers
+        positive, undecided = divide(
+            self.divided, distance >= 0.0, relative, cell, piece.first_row, self.seed
+        )
         codes = np.where(positive, self.positive, 1 - self.positive).astype(np.int64)
         if self.remembered is not None and len(self.remembered.number):
             own = np.searchsorted(self.remembered.number, numbers).clip(0, len(self.remembered.number) - 1)

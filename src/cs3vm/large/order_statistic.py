@@ -136,6 +136,7 @@ class Counted(NamedTuple):
     """What one pass knows about one plane."""
 
     bins: IntArray  #: (totals, bins, 2)
+    sides: IntArray  #: (cells, 2, 2): of rows below the threshold, and of the others
     near: Near
 
 
@@ -184,7 +185,8 @@ class Counter:
             score -= threshold.at
             score += 0.0  # there is one zero only
             bins = np.zeros((self.n_totals, BINS, 2), dtype=np.int64)
-            add_to_bins(score.view(np.int64), cell, self.start, self.total, parts, bins)
+            sides = np.zeros((len(self.start) - 1, 2, 2), dtype=np.int64)
+            add_to_bins(score.view(np.int64), cell, self.start, self.total, parts, bins, sides)
             inside = np.flatnonzero(own & (np.abs(score) < threshold.radius))
             near = Near(
                 score[inside],
@@ -195,15 +197,16 @@ class Counter:
                 piece.X[inside],
                 threshold.radius,
             )
-            found.append(Counted(bins, near.grouped().nearest(self.most)))
+            found.append(Counted(bins, sides, near.grouped().nearest(self.most)))
         return found
 
     def combine(self, one: list[Counted], other: list[Counted]) -> list[Counted]:
-        """What both have; the bins of the first are changed."""
+        """What both have; the sums of the first are changed."""
         joined = []
         for a, b in zip(one, other, strict=True):
-            a.bins.__iadd__(b.bins)
-            joined.append(Counted(a.bins, a.near.joined(b.near, self.most)))
+            np.add(a.bins, b.bins, out=a.bins)
+            np.add(a.sides, b.sides, out=a.sides)
+            joined.append(a._replace(near=a.near.joined(b.near, self.most)))
         return joined
 
 

@@ -167,21 +167,35 @@ def draw_rows(
     return settled
 
 
-def drawn_to_change(division: Division, numbers: IntArray, seed: int) -> BoolArray:
-    """Which rows of a divided group change sides."""
-    hashes = row_hashes(numbers, seed)
-    if division.below >> 64:  # all of them
-        return np.ones(len(hashes), dtype=bool)
-    return np.asarray(hashes < np.uint64(division.below))
+def divide(
+    divided: tuple[Division, ...],
+    positive: BoolArray,
+    scores: FloatArray,
+    cell: IntArray,
+    first_row: int,
+    seed: int,
+) -> tuple[BoolArray, BoolArray]:
+    """Which rows of a piece are positive once groups are divided, and which are in such a group.
+
+    ``scores`` are relative to the threshold of the plane.
+    """
+    undecided = np.zeros(len(positive), dtype=bool)
+    for division in divided:
+        rows = np.flatnonzero(in_group(division, scores, cell))
+        hashes = row_hashes(first_row + rows, seed)
+        changed = hashes < np.uint64(division.below) if division.below < 2**64 else slice(None)
+        positive[rows[changed]] = division.to_positive
+        undecided[rows] = True
+    return positive, undecided
 
 
 # -- the last pass -------------------------------------------------------------------------------------
 @dataclass(eq=False)
 class Outcome:
-    """What the plane gives on all rows: by cell and side, before any group is divided."""
+    """What the plane gives on all rows, by cell and side."""
 
     weight: IntArray  #: (cells, 2, 2): two integers for the negative and the positive side
-    number: IntArray  #: (cells, 2): rows
+    labelled: IntArray  #: (cells, 2): of the rows that are labelled positive, after groups were divided
     nearest: float  #: the smallest distance of a row to the plane
     drawn: Rows  #: some of each cell and side
 
@@ -192,22 +206,23 @@ class Summer:
 
     reader: Reader
     plane: Plane
+    divided: tuple[Division, ...]
     seed: int
 
     def __call__(self, piece: Piece) -> Outcome:
         """What the piece has."""
         cell, weight = self.reader(piece)
         own = np.flatnonzero(cell >= 0)
-        distance = self.plane.distances(piece)[0][own]
+        everywhere, relative = self.plane.distances(piece)
+        positive, _ = divide(self.divided, everywhere >= 0.0, relative, cell, piece.first_row, self.seed)
+        distance = everywhere[own]
         stratum = 2 * cell[own] + (distance >= 0.0)
-        n_strata = 2 * len(self.reader.cells)
-        number = np.bincount(stratum, minlength=n_strata).astype(np.int64)
+        n_cells = len(self.reader.cells)
+        n_strata = 2 * n_cells
         parts = self.reader.weighing.parts(weight)
-        sums = np.zeros((n_strata, 2), dtype=np.int64)
-        if len(parts):
-            np.add.at(sums, stratum, parts[own])
-        else:
-            sums[:, 0] = number
+        sums = self._sums(stratum, parts[own] if len(parts) else parts, n_strata)
+        own_positive = own[positive[own]]
+        labelled = self._sums(cell[own_positive], parts[own_positive] if len(parts) else parts, n_cells)
         numbers = piece.first_row + own
         hashes = row_hashes(numbers, self.seed)
         places = lowest_by(hashes, stratum, n_strata, BY_STRATUM)
@@ -222,10 +237,20 @@ class Summer:
         )
         return Outcome(
             sums.reshape(-1, 2, 2),
-            number.reshape(-1, 2),
+            labelled,
             float(np.abs(distance).min(initial=np.inf)),
             drawn,
         )
+
+    @staticmethod
+    def _sums(places: IntArray, parts: IntArray, number: int) -> IntArray:
+        """The integers of the rows at each of so many places."""
+        sums = np.zeros((number, 2), dtype=np.int64)
+        if len(parts):
+            np.add.at(sums, places, parts)
+        else:
+            sums[:, 0] = np.bincount(places, minlength=number)
+        return sums
 
     def combine(self, one: Outcome, other: Outcome) -> Outcome:
         """Both."""
@@ -236,7 +261,7 @@ class Summer:
             drawn = drawn.take(lowest_by(drawn.hash, strata, 2 * len(self.reader.cells), BY_STRATUM))
         return Outcome(
             one.weight + other.weight,
-            one.number + other.number,
+            one.labelled + other.labelled,
             min(one.nearest, other.nearest),
             drawn,
         )

@@ -213,6 +213,11 @@ class TransformedSource:
         found: T = self.source.reduce(Composed(self.function, function), combine)
         return found
 
+    def map(self, function: Callable[[Piece], T]) -> Iterator[T]:
+        """``function`` of each transformed piece, in the order of their rows, where a source can."""
+        found: Iterator[T] = self.source.map(Composed(self.function, function))  # type: ignore[attr-defined]
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class Composed:

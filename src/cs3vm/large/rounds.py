@@ -30,7 +30,7 @@ from .selection import LADDER, Chosen, Counts, choose
 
 T = TypeVar("T")
 #: Rounds at most.
-ROUNDS = 4
+ROUNDS = 6
 #: Steps from the plane towards the one that a round found.
 STEPS = (1.0, 0.6, 0.3, 0.1)
 #: A round that improves the objective by less, relative, is the last.
@@ -129,7 +129,8 @@ class Judge:
         wanted = max(20, int(0.5 * self.most / self.rows_per_drawn))
         if wanted >= len(distance):
             return Threshold(at, np.inf)
-        return Threshold(at, float(np.partition(distance, wanted)[wanted]) or np.inf)
+        radius = float(np.partition(distance, wanted)[wanted])
+        return Threshold(at, max(np.nextafter(radius, np.inf), 4.0 * self.margins[0]))
 
 
 def search(judge: Judge, seconds: float) -> tuple[Judged, Result]:
@@ -206,7 +207,11 @@ def alike_weights(problem: Problem) -> Problem:
 
 
 def round_problem(judge: Judge, best: Judged) -> Problem:
-    """The rows near the plane one by one, and drawn ones for all others."""
+    """The rows near the plane one by one, and drawn ones for all others.
+
+    These weigh as much as the rows that they stand for in each cell on each side, so that the counts of the
+    plane are the true ones.
+    """
     table, near = judge.table, best.chosen.near
     survey, weighing = table.survey, judge.counts.weighing
     drawn = survey.drawn
@@ -214,11 +219,10 @@ def round_problem(judge: Judge, best: Judged) -> Problem:
     far = np.flatnonzero(np.abs(scores - best.chosen.at) >= near.complete)
     if len(far) > FAR_ROWS:
         far = far[np.sort(np.argsort(drawn.hash[far], kind="stable")[:FAR_ROWS])]
-    near_weight = weighing.values(near.weight)
-    whole = survey.weights.values()[:, 0]
-    beyond = np.maximum(0.0, whole - np.bincount(near.cell, near_weight, minlength=len(whole)))
-    mass = np.bincount(drawn.cell[far], drawn.weight[far], minlength=len(whole))
-    weight = drawn.weight[far] * (beyond / np.where(mass > 0.0, mass, 1.0))[drawn.cell[far]]
+    near_weight, whole = weighing.values(near.weight), best.chosen.beyond.ravel()
+    stratum = 2 * drawn.cell[far] + (scores[far] >= best.chosen.at)
+    mass = np.bincount(stratum, drawn.weight[far], minlength=len(whole))
+    weight = drawn.weight[far] * (whole / np.where(mass > 0.0, mass, 1.0))[stratum]
     kept = weight > 0.0
     far, weight = far[kept], weight[kept]
     cell = np.append(near.cell, drawn.cell[far])

@@ -38,6 +38,13 @@ class Counts(NamedTuple):
             sums[self.total[self.start[c] : self.start[c + 1]]] += weights[cells == c].sum(axis=0)
         return sums
 
+    def by_total(self, by_cell: IntArray) -> FloatArray:
+        """The weights of the totals from the integers of the cells."""
+        sums = np.zeros((len(self.low), 2), dtype=np.int64)
+        cells = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        np.add.at(sums, self.total, by_cell[cells])
+        return self.weighing.values(sums)
+
     def bound(self, near: Near, less: FloatArray) -> KnownTotals:
         """The totals of the near groups alone, and two rows that none of them counts."""
         places = [np.zeros(0, dtype=np.intp)] * len(self.low)
@@ -65,6 +72,7 @@ class Chosen(NamedTuple):
     margin: float  #: that no row is nearer to the plane than
     proven: bool  #: whether no other row can matter
     near: Near
+    beyond: FloatArray  #: (cells, 2): weight of the other rows below and above
     next: Threshold  #: a better guess, if it is not
 
 
@@ -90,6 +98,7 @@ def choose(
         Groups that a pass keeps.
     """
     near, weighing = counted.near, counts.weighing
+    beyond = _beyond(counted, weighing)
     sums: IntArray = above(counted.bins)
     outside: IntArray = sums[:, int(HALF)] - counts.of_groups(near, at_or_above(near))
     constant = weighing.values(outside)
@@ -112,14 +121,21 @@ def choose(
     first, last, middle = _bins_that_matter(weighing.values(sums), hinge, counts, limit)
     inside = EDGES[first] > -near.complete and EDGES[last + 1] < near.complete
     proven = best is not None and (near.complete == np.inf or last < first or bool(inside))
-    guess = _next_guess(threshold, first, last, middle, counted, weighing, most)
+    guess = _next_guess(threshold, first, last, middle, counted, margins[0], most)
     if best is None:
         return Chosen(
-            threshold.at, -threshold.at, np.inf, np.zeros(len(counts.low)), margin, False, near, guess
+            threshold.at, -threshold.at, np.inf, np.zeros(len(counts.low)), margin, False, near, beyond, guess
         )
     positive = best.z[: len(near.score)] > 0
     met = weighing.values(outside + counts.of_groups(near, positive))
-    return Chosen(threshold.at, best.b - threshold.at, best.cost, met, margin, proven, near, guess)
+    return Chosen(threshold.at, best.b - threshold.at, best.cost, met, margin, proven, near, beyond, guess)
+
+
+def _beyond(counted: Counted, weighing: Weighing) -> FloatArray:
+    """The weight of the rows that are not near, of each cell and side of the threshold."""
+    left = counted.sides.copy()
+    np.subtract.at(left, (counted.near.cell, at_or_above(counted.near).astype(np.intp)), counted.near.weight)
+    return weighing.values(left)
 
 
 def _without_ends(totals: KnownTotals) -> KnownTotals:
@@ -153,17 +169,22 @@ def _next_guess(
     last: int,
     middle: int,
     counted: Counted,
-    weighing: Weighing,
+    margin: float,
     most: int,
 ) -> Threshold:
-    """The middle of what matters, and a radius with about as many rows as can be kept."""
+    """The middle of what matters, and a radius with about half as many rows as can be kept.
+
+    Bins count weights; rows are taken to weigh the same. The strip of the margin must fit in.
+    """
     far = 2.0 * float(EDGES[-2])
-    ends = np.clip([EDGES[min(first, middle)], EDGES[max(last, middle) + 1]], -far, far)
-    centre = 0.5 * float(ends.sum())
-    half = 0.51 * float(ends[1] - ends[0])
-    rows = weighing.values(counted.bins.max(axis=0))
-    inside = (EDGES[:-1] < centre + half) & (EDGES[1:] > centre - half)
-    wide = float(rows[inside].sum())
-    if weighing.unweighted and wide < most:  # there is room: rows beyond are of use, too
-        half = max(half, half * most / max(2.0 * wide, 1.0)) if wide > 0 else half
-    return Threshold(threshold.at + centre, max(half, 1e-300))
+    edges = np.clip(EDGES, -far, far)
+    centre = 0.5 * float(edges[min(first, middle)] + edges[max(last, middle) + 1])
+    weight = counted.bins[:, :, 0].max(axis=0, initial=0)
+    unit = max(1.0, float(counted.near.weight[:, 0].sum()) / max(1, int(counted.near.number.sum())))
+    distance = np.maximum(np.abs(edges[:-1] - centre), np.abs(edges[1:] - centre))
+    order = np.argsort(distance, kind="stable")
+    inside = int(np.searchsorted(np.cumsum(weight[order]), 0.5 * most * unit, side="right"))
+    if inside == len(order):
+        return Threshold(threshold.at + centre, np.inf)
+    radius = max(float(distance[order[max(0, inside - 1)]]), 4.0 * margin)
+    return Threshold(threshold.at + centre, radius)
