@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import BoolArray, FloatArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray, LabelArray
 from ..exceptions import InvalidProblemError
 from ..learn.unlabelled import SKLEARN_MARK, find_unlabeled
 from .cells import Cells, Key, cells_of, sort_key
@@ -204,10 +204,24 @@ def missing_labels(piece: Piece, mark: Any) -> tuple[BoolArray, BoolArray]:
     """Which rows have no label because it is missing, and because of the mark."""
     if piece.labels is None:
         return np.ones(len(piece), dtype=bool), np.zeros(len(piece), dtype=bool)
-    missing = find_unlabeled(piece.labels)
+    missing = _missing(piece.labels)
+    marked = np.zeros(len(piece), dtype=bool)
     if mark is None or (mark == SKLEARN_MARK and piece.labels.dtype.kind in "bU"):
-        return missing, np.zeros(len(piece), dtype=bool)
-    return missing, find_unlabeled(piece.labels, unlabeled=mark) & ~missing
+        return missing, marked
+    known = np.flatnonzero(~missing)
+    marked[known] = find_unlabeled(piece.labels[known], unlabeled=mark)
+    return missing, marked
+
+
+def _missing(labels: LabelArray) -> BoolArray:
+    """None, NaN, NaT and pandas' NA; by pandas where it is there, which is faster for objects."""
+    if labels.dtype == object:
+        try:
+            from pandas import isna
+        except ImportError:
+            return find_unlabeled(labels)
+        return np.asarray(isna(labels), dtype=bool)
+    return find_unlabeled(labels)
 
 
 def check_finite(piece: Piece) -> None:
