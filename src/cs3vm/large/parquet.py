@@ -1,4 +1,4 @@
-"""Parquet files and folders of them as a source: one row group after the other, and only the columns needed."""
+"""Parquet files and folders as a source: one row group after the other, and only the columns needed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import LabelArray
-from ..exceptions import MissingPackageError, Note, TableError
+from ..exceptions import MissingPackageError, TableError
 from .pieces import PIECE_ROWS, THREADS, Piece, PieceSource
 
 #: So many names are listed in a message.
@@ -71,11 +71,10 @@ class ParquetSource(PieceSource):
         self.piece_rows, self.threads = piece_rows, threads
         schema = open_parquet(self.files[0]).schema_arrow
         others = {label, weight, *groups}
-        self.names = (
-            tuple(name for name in schema.names if name not in others) if columns is None else tuple(columns)
-        )
-        self.n_columns = len(self.names)
-        self.read = list(dict.fromkeys([*self.names, *(name for name in (label, weight, *groups) if name)]))
+        every = [name for name in schema.names if name not in others]
+        self.columns = tuple(every if columns is None else columns)
+        self.names, self.n_columns = self.columns, len(self.columns)
+        self.read = list(dict.fromkeys([*self.columns, *(name for name in (label, weight, *groups) if name)]))
         self.parts = list(self._find_parts())
         self.n_rows = sum(part.n_rows for part in self.parts)
         self.kind: Any = np.float32 if all(map(self._is_short, self.files)) else np.float64
@@ -109,7 +108,7 @@ class ParquetSource(PieceSource):
         from pyarrow import types
 
         schema, short = open_parquet(file).schema_arrow, True
-        for name in self.names:
+        for name in self.columns:
             kind = schema.field(name).type
             if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
                 raise TableError(
@@ -140,7 +139,7 @@ class ParquetSource(PieceSource):
 
     def _piece(self, batch: Any, first_row: int, where: str) -> Piece:
         X = np.empty((batch.num_rows, self.n_columns), dtype=self.kind)
-        for j, name in enumerate(self.names):
+        for j, name in enumerate(self.columns):
             X[:, j] = as_numbers(batch.column(batch.schema.get_field_index(name)))
         return Piece(
             first_row,
@@ -200,10 +199,10 @@ def open_parquet(file: Path) -> Any:
     """A file of which only the end was read; damaged ones are refused."""
     try:
         import pyarrow as pa
-        import pyarrow.parquet as pq
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingPackageError(
-            Note("Parquet files need pyarrow: install it with pip install 'cs3vm[report]'")
+            'Parquet files need the package pyarrow, which is not installed: pip install "cs3vm[report]"'
         ) from error
     try:
         return pq.ParquetFile(file)
