@@ -199,7 +199,7 @@ def open_parquet(file: Path) -> Any:
     """A file of which only the end was read; damaged ones are refused."""
     try:
         import pyarrow as pa
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingPackageError(
             'Parquet files need the package pyarrow, which is not installed: pip install "cs3vm[report]"'
