@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import FloatArray
+from .._typing import FloatArray, LabelArray
 from ..exceptions import TableError
+from ..tables.encoding import factorize
 from ..tables.reading import MISSING, Table, plain_text, read_table
 
 #: Columns of a file of totals: the group (or the column's own name), and one or two of the others.
@@ -131,12 +132,16 @@ def _listed(names: Sequence[str]) -> str:
 # -- columns of the table ------------------------------------------------------------------------------
 def group_columns(table: Table, totals: Sequence[ColumnTotals]) -> dict[str, Any]:
     """The groups of all rows as text, by column; None where the cell is empty."""
-    columns = {}
     for one in totals:
         table.require(one.column, "column for --totals-by:")
-        cells = [_as_group(text) for text in _texts(table, one.column)]
-        columns[one.column] = np.array([text or None for text in cells], dtype=object)
-    return columns
+    return {one.column: group_texts(table, one.column) for one in totals}
+
+
+def group_texts(table: Table, column: str) -> LabelArray:
+    """The groups in a column as text; None where the cell is empty."""
+    codes, values = factorize(table, column)
+    texts = [_as_group(plain_text(value)) or None for value in values]
+    return np.array([*texts, None], dtype=object)[codes]
 
 
 def _as_group(text: str) -> str:

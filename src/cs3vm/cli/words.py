@@ -58,9 +58,9 @@ def printed(fit: Fit, data: Data, label: str, looks: Looks) -> Iterator[str]:
 
 def headline(data: Data, label: str) -> str:
     """What was known before the fit."""
-    given = class_counts(data.y, data.classes)
-    unlabelled, labelled = int((~data.labelled).sum()), int(data.labelled.sum())
-    start = f"{data.table.path.name}: {unlabelled} rows without label, "
+    labels = data.labels
+    labelled = labels.labelled
+    start = f"{data.table.path.name}: {labels.unlabelled} rows without label, "
     if data.other is not None:
         start = f"{start}of which {data.other.words} are known"
         which = "" if data.positive is None else f" ({label}={data.positive})"
@@ -70,7 +70,7 @@ def headline(data: Data, label: str) -> str:
         return f"{start}of which {label} is known to be {known}; {labelled} rows with label"
     return (
         f"{start}{data.totals[data.positive]} of them known to be {label}={data.positive}; {labelled} rows "
-        f"with label, {given[data.positive]} of them {data.positive}"
+        f"with label, {labels.by_value.get(data.positive, 0)} of them {data.positive}"
     )
 
 
