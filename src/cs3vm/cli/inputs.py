@@ -19,7 +19,7 @@ from ..tables.reading import Table, read_table, suggestion
 from .margins import ColumnTotals, group_columns, read_weight, said, weight_notes
 from .totals import check_totals
 
-_LOOKS_LIKE_ID = re.compile(r"(^|[_ ])(id|key|nr|no|number|index)$", re.IGNORECASE)
+LOOKS_LIKE_ID = re.compile(r"(^|[_ ])(id|key|nr|no|number|index)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _looks_like_id(table: Table, name: str) -> bool:
     column = table.frame[name]
     if column.dtype.kind not in "iu" or not column.is_unique:
         return False
-    return _LOOKS_LIKE_ID.search(name) is not None or column.max() - column.min() == len(column) - 1
+    return LOOKS_LIKE_ID.search(name) is not None or column.max() - column.min() == len(column) - 1
 
 
 def text_labels(table: Table, label: str) -> LabelArray:

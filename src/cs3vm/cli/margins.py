@@ -19,7 +19,7 @@ from ..tables.reading import MISSING, Table, plain_text, read_table
 #: Columns of a file of totals: the group (or the column's own name), and one or two of the others.
 GROUP, TOTAL, LOW, HIGH, CLASS = "group", "total", "low", "high", "class"
 #: Names under which weights are kept; such a column is hardly ever a feature.
-_LOOKS_LIKE_WEIGHT = re.compile(
+LOOKS_LIKE_WEIGHT = re.compile(
     r"(^|[_. ])(weights?|wts?|wgts?|pw|pwts?|pweights?|pwgts?|fnlwgt|finalwt|perwt|hhwt|popwt)\d*$",
     re.IGNORECASE,
 )
@@ -170,7 +170,7 @@ def weight_notes(table: Table, names: Sequence[str]) -> list[str]:
         f"column {name!r} looks like survey weights and is learnt from as a feature: say --weight "
         f"{shlex.quote(name)}, or --exclude it"
         for name in names
-        if _LOOKS_LIKE_WEIGHT.search(name) and table.frame[name].dtype.kind in "iuf"
+        if LOOKS_LIKE_WEIGHT.search(name) and table.frame[name].dtype.kind in "iuf"
     ]
 
 

@@ -20,7 +20,10 @@ def predict(
     model: Annotated[Path, typer.Argument(help="A model file written by cs3vm fit.", show_default=False)],
     table: opt.TableFile,
     out: Annotated[
-        Path | None, typer.Option(help="The output. Default: new.predictions.csv beside new.csv.")
+        Path | None,
+        typer.Option(
+            help="The output. Default: new.predictions.csv beside new.csv; of large Parquet files a folder."
+        ),
     ] = None,
     id_: opt.Id = None,
     allow_unseen: Annotated[
@@ -28,6 +31,8 @@ def predict(
         typer.Option("--allow-unseen", help="Take a category unknown to the model as none of the known."),
     ] = False,
     force: opt.Force = False,
+    memory: opt.Memory = None,
+    cluster: opt.Cluster = None,
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -42,10 +47,29 @@ def predict(
     check_packages()
     from ..tables.model_file import load_model
     from ..tables.reading import read_table, write_csv
+    from .memory import memory_for_table, needs_pieces
     from .outputs import identifiers, probability_columns, score_columns
     from .words import class_counts
 
     fitted = load_model(model)
+    room = memory_for_table(memory)
+    if cluster is not None or needs_pieces(table, room):
+        from .piece_predict import predict_in_pieces
+
+        inputs = (model, table)
+        target, counts, n_rows = predict_in_pieces(
+            fitted,
+            inputs,
+            out,
+            id_,
+            room,
+            cluster,
+            allow_unseen=allow_unseen,
+            force=force,
+            quiet=quiet or as_json,
+        )
+        _print(fitted, counts, n_rows, target, quiet=quiet, as_json=as_json)
+        return
     out = out or table.with_name(f"{table.stem}.predictions.csv")
     categories = [column.name for column in fitted.encoding.columns if column.kind == "category"]
     rows = read_table(table, categories, [id_] if id_ else [])
@@ -61,11 +85,17 @@ def predict(
         columns |= probability_columns(fitted.classes, probabilities)
     write_csv({**identifiers(rows, id_, ("given", "undecided", "on_plane", *columns)), **columns}, out)
     counts = class_counts(labels, fitted.plane_classes)
+    _print(fitted, counts, len(rows), out, quiet=quiet, as_json=as_json)
+
+
+def _print(
+    fitted: Model, counts: dict[str, int], n_rows: int, out: Path, *, quiet: bool, as_json: bool
+) -> None:
     if as_json:
-        typer.echo(json.dumps(_prediction_summary(fitted, counts, len(rows), out), ensure_ascii=False))
+        typer.echo(json.dumps(_prediction_summary(fitted, counts, n_rows, out), ensure_ascii=False))
     elif not quiet:
         for name, count in counts.items():
-            typer.echo(f"{count} of {len(rows)} rows are predicted to be {fitted.label}={name}")
+            typer.echo(f"{count} of {n_rows} rows are predicted to be {fitted.label}={name}")
         typer.echo(f"Written: {out}")
 
 

@@ -226,5 +226,3 @@ def learn_columns(
     if error is not None:
         raise error
     return columns
-
-

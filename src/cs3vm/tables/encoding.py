@@ -246,7 +246,8 @@ def check_categories(
         many = f"at least {number}" if at_least else f"{number}"
         raise TableError(
             f"column {name!r} of {table.path.name} has {many} different values in {n_rows} rows, too many "
-            f"for a category. If it identifies the rows, say --id {shlex.quote(name)}; else leave it out{_exclude(name)}{remedy}"
+            f"for a category. If it identifies the rows, say --id {shlex.quote(name)}; else leave it "
+            f"out{_exclude(name)}{remedy}"
         )
 
 

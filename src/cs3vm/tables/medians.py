@@ -6,7 +6,7 @@ which next 16 bits; or, where there are few different ones, how many there are o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -114,6 +114,11 @@ def _next(query: Query, counted: Counted) -> float | Query:
     return number_of(prefix) if known == 64 else Query(query.column, rank, prefix, known)
 
 
+def _different(queries: Iterable[Query]) -> list[Query]:
+    """Those that look at different values."""
+    return list(dict.fromkeys(query._replace(rank=0) for query in queries))
+
+
 def medians(
     n_values: dict[str, int], run: Callable[[Callable[[FramePiece], Any], Callable[[Any, Any], Any]], Any]
 ) -> dict[str, float]:
@@ -134,9 +139,11 @@ def medians(
         open_ = {key: state for key, state in states.items() if isinstance(state, Query)}
         if not open_:
             break
-        count = CountBins(tuple(open_.values()))
-        for key, counted in zip(open_, run(count, count.combine), strict=True):
-            states[key] = _next(open_[key], counted)
+        places = {query: i for i, query in enumerate(_different(open_.values()))}
+        count = CountBins(tuple(places))
+        found = run(count, count.combine)
+        for key, query in open_.items():
+            states[key] = _next(query, found[places[query._replace(rank=0)]])
     values = {key: float(state) for key, state in states.items() if not isinstance(state, Query)}
     # as numpy does: the mean of the two in the middle
     return {name: float(np.mean([values[name, rank] for rank in ranks])) for name, ranks in middle.items()}

@@ -73,8 +73,8 @@ class Unfinished:
             before = kept.read_text("utf-8") if kept.exists() else None
             if resume and before not in (None, key):
                 raise OutputError(
-                    f"what was left of {self.target} belongs to other data, options or another version: leave "
-                    "--resume out to begin again"
+                    f"what was left of {self.target} belongs to other data, options or another version: "
+                    "leave --resume out to begin again"
                 )
             if not resume or before is None:
                 self._clear()

@@ -1,0 +1,217 @@
+"""The labels of a table in pieces, written piece by piece, and what is added up while they are written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..exceptions import Note, OutputError
+from ..large.exact_sums import ExactSums
+from ..large.large_fit import Labeller
+from ..large.survey import read_weights
+from ..learn.by_group import MISSING
+from ..learn.group_totals import GroupRow, GroupTotals
+from ..learn.planes import both_sides
+from ..learn.probabilities import Calibration
+from ..tables.frames import FramePiece
+from ..tables.model_file import Model
+from .margins import group_texts
+from .outputs import identifiers, probability_columns, score_columns
+from .piece_inputs import ToPiece
+
+#: What is added up for each group: weight of the unlabelled rows, of those labelled positive, expected
+#: positives, weight of the rows with label, of the positive ones among them.
+_SUMS = 5
+
+
+@dataclass(eq=False)
+class Written:
+    """What was written so far."""
+
+    n_rows: int = 0
+    n_undecided: int = 0
+    counts: dict[str, int] = field(default_factory=dict)  #: rows by the class that was predicted
+    groups: dict[str, list[Fraction]] = field(default_factory=dict)
+    parts: list[tuple[int, str]] = field(default_factory=list)  #: first row and name of the file
+
+    def combine(self, other: Written) -> Written:
+        """Both; this one is changed."""
+        self.n_rows += other.n_rows
+        self.n_undecided += other.n_undecided
+        for name, count in other.counts.items():
+            self.counts[name] = self.counts.get(name, 0) + count
+        for group, sums in other.groups.items():
+            own = self.groups.get(group, [Fraction(0)] * _SUMS)
+            self.groups[group] = [a + b for a, b in zip(own, sums, strict=True)]
+        self.parts += other.parts
+        return self
+
+
+def write_part(columns: dict[str, Any], folder: Path, first_row: int, kind: str) -> tuple[int, str]:
+    """Write some rows to a file whose name tells their place; done twice, it is the same."""
+    import pandas as pd
+
+    frame = pd.DataFrame(columns)
+    name = f"part-{first_row:012d}.{kind}"
+    temporary = folder / f".{name}.{token_hex(6)}.tmp"
+    try:
+        if kind == "parquet":
+            frame.to_parquet(temporary, index=False)
+        else:
+            frame.to_csv(temporary, index=False, header=first_row == 0, lineterminator="\n")
+        os.replace(temporary, folder / name)
+    except OSError as error:
+        raise OutputError(f"cannot write into {folder}: {error.strerror or error}") from error
+    return first_row, name
+
+
+def joined(parts: Iterator[Written], folder: Path, target: Path) -> Written:
+    """Append text files to one as they come, in the order of their rows."""
+    found = Written()
+    try:
+        with target.open("xb") as file:
+            for part in parts:
+                for _, name in part.parts:
+                    file.write((folder / name).read_bytes())
+                    (folder / name).unlink()
+                part.parts = []
+                found.combine(part)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
+    return found
+
+
+def named_rows(piece: FramePiece, id_: str | None, taken: tuple[str, ...], with_file: bool) -> dict[str, Any]:
+    """The first columns: the identifiers, or the numbers of the rows in the file and its name."""
+    columns = identifiers(piece.table, id_, taken)
+    if id_ is None and with_file:
+        return {"file": piece.table.path.name, **columns}
+    return columns
+
+
+@dataclass(frozen=True, eq=False)
+class WriteLabels:
+    """Labels one piece of the table that was fitted, and writes it."""
+
+    to_piece: ToPiece
+    labeller: Labeller
+    rule: Calibration
+    classes: tuple[str, ...]
+    folder: Path
+    kind: str  #: "csv" or "parquet"
+    id: str | None = None
+    by: str | None = None
+    with_file: bool = False
+
+    def __call__(self, frame: FramePiece) -> Written:
+        """What was written."""
+        piece = self.to_piece(frame)
+        labels = self.labeller(piece)
+        given = np.asarray(piece.labels != None)  # noqa: E711 (element by element)
+        positive = self.labeller.positive
+        p = self.rule.probabilities(both_sides(_towards(labels.scores, positive), positive))
+        p[given] = np.eye(2)[labels.codes[given]]
+        predicted = self.labeller.decode(labels.codes)
+        columns: dict[str, Any] = {
+            "given": piece.labels,
+            "predicted": predicted,
+            "score": _towards(labels.scores, positive),
+            **probability_columns(self.classes, p),
+            "undecided": labels.undecided.astype(int),
+        }
+        first = named_rows(frame, self.id, tuple(columns), self.with_file)
+        part = write_part({**first, **columns}, self.folder, piece.first_row, self.kind)
+        counts = np.bincount(labels.codes[~given], minlength=2).tolist()
+        sums = None if self.by is None else self._sums(frame, piece, given, labels.codes == positive, p)
+        undecided = int(np.count_nonzero(labels.undecided & ~given))
+        return Written(
+            len(piece), undecided, dict(zip(self.classes, counts, strict=True)), sums or {}, [part]
+        )
+
+    def _sums(
+        self, frame: FramePiece, piece: Any, given: Any, positive: Any, p: FloatArray
+    ) -> dict[str, list[Fraction]]:
+        groups = group_texts(frame.table, str(self.by))
+        names = sorted({MISSING if name is None else str(name) for name in set(groups.tolist())})
+        place = {name: i for i, name in enumerate(names)}
+        place_of: IntArray = np.array(
+            [place[MISSING if name is None else name] for name in groups.tolist()], dtype=np.int64
+        )
+        weight = read_weights(piece)
+        own = ~given
+        values = np.column_stack(
+            [
+                weight * own,
+                weight * (own & positive),
+                weight * own * p[:, self.labeller.positive],
+                weight * given,
+                weight * (given & positive),
+            ]
+        )
+        sums = ExactSums(len(names), _SUMS)
+        sums.add(values, place_of)
+        return {name: [sums.exact(i, j) for j in range(_SUMS)] for i, name in enumerate(names)}
+
+
+def _towards(scores: FloatArray, positive: int) -> FloatArray:
+    """Scores above 0 speak for the positive class."""
+    return scores if positive == 1 else -scores
+
+
+def group_totals(found: Written, positive: str) -> GroupTotals:
+    """Numbers by group, added up over all rows."""
+    rows = []
+    nan = float("nan")
+    for group in sorted(found.groups):
+        weight, by_labels, number, labelled, labelled_positive = map(float, found.groups[group])
+        rows.append(
+            GroupRow(group, positive, weight, number, nan, nan, by_labels, labelled, labelled_positive)
+        )
+    note = Note("numbers by group are added up over all rows; their intervals need the rows in memory")
+    return GroupTotals(tuple(rows), tuple(rows[:200]), notes=(note,))
+
+
+@dataclass(frozen=True, eq=False)
+class WritePredictions:
+    """Classifies one piece of new rows, and writes it."""
+
+    model: Model
+    allow_unseen: bool
+    folder: Path
+    kind: str
+    id: str | None = None
+    with_file: bool = False
+
+    def __call__(self, frame: FramePiece) -> Written:
+        """What was written."""
+        model = self.model
+        scores = model.scores(model.encoding.transform(frame.table, allow_unseen=self.allow_unseen))
+        labels = model.labels(scores)
+        columns = {"predicted": labels, **score_columns(model, scores)}
+        probabilities = model.probabilities(scores)
+        if probabilities is not None:
+            columns |= probability_columns(model.classes, probabilities)
+        first = named_rows(frame, self.id, ("given", "undecided", "on_plane", *columns), self.with_file)
+        part = write_part({**first, **columns}, self.folder, frame.first_row, self.kind)
+        counts = {name: int(np.sum(labels == name)) for name in model.plane_classes}
+        return Written(len(frame.table), 0, counts, {}, [part])
+
+
+def write_all(
+    frames: Any, write: Callable[[FramePiece], Written], folder: Path, one_file: Path | None
+) -> Written:
+    """Write all pieces; text as one file."""
+    if one_file is not None:
+        return joined(frames.map(write), folder, one_file)
+    found: Written = frames.reduce(write, Written.combine)
+    return found
