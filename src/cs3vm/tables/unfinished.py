@@ -13,9 +13,12 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any, Protocol, TypeVar
+
+import numpy as np
 
 from ..exceptions import OutputError
 
@@ -111,7 +114,7 @@ class Unfinished:
         """One pass, or its result if an earlier run has it."""
         path = self.folder / f"pass-{self._next:03d}"
         self._next += 1
-        mark = hashlib.sha256(pickle.dumps(function, protocol=5)).digest()
+        mark = _mark(function)
         kept = _read(path, mark)
         if kept is not None:
             self.n_resumed += 1
@@ -185,6 +188,30 @@ class SavedPasses:
     def reduce(self, function: Callable[[P], T], combine: Callable[[T, T], T]) -> T:
         """One pass, or its result if an earlier run has it."""
         return self.unfinished.run(self.source, function, combine)
+
+
+def _mark(function: Any) -> bytes:
+    """The same for functions that do the same, whether their parts were read back or computed."""
+    file = io.BytesIO()
+    pickler = _Canonical(file, protocol=5)
+    pickler.fast = True  # parts are written out wherever they occur, not only where they do first
+    pickler.dump(function)
+    return hashlib.sha256(file.getbuffer()).digest()
+
+
+class _Canonical(pickle.Pickler):
+    """Writes arrays by their values, however they lie in memory, and data classes by their fields.
+
+    What a data class has computed and kept does not count.
+    """
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Arrays and data classes; the rest as usual."""
+        if is_dataclass(obj) and not isinstance(obj, type):
+            return tuple, ([type(obj).__qualname__, *(getattr(obj, field.name) for field in fields(obj))],)
+        if isinstance(obj, np.ndarray) and obj.dtype != object:
+            return bytes, (repr((obj.dtype.str, obj.shape)).encode() + obj.tobytes(),)
+        return NotImplemented
 
 
 def _write(path: Path, mark: bytes, found: Any) -> None:
