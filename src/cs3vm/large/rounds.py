@@ -34,9 +34,9 @@ ROUNDS = 6
 #: Steps from the plane towards the one that a round found.
 STEPS = (1.0, 0.6, 0.3, 0.1)
 #: A round that improves the objective by less, relative, is the last.
-IMPROVEMENT = 3e-5
+IMPROVEMENT = 1e-4
 #: The work of the search on the sample and of that in a round, and when the former gives up.
-FIRST_WORK, ROUND_WORK, PATIENCE = 4e9, 1e9, 20
+FIRST_WORK, ROUND_WORK, PATIENCE = 4e9, 3e8, 20
 #: Passes for one plane at most: two are usual.
 MOST_PASSES = 8
 #: Drawn rows beyond those near the plane that a round has.
@@ -187,6 +187,7 @@ def _solve(
             callback=options.get("callback"),
             patience=0 if start is not None else int(options.get("patience", PATIENCE)),
             again=start is not None,
+            nearby=start is not None,
         )
 
 

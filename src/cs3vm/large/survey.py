@@ -124,12 +124,14 @@ class Surveyor:
         counts, no_label = weight > 0.0, missing | marked
         numbers = piece.first_row + np.arange(len(piece), dtype=np.int64)
         hashes = row_hashes(numbers, asked.seed)
-        labels = np.full(len(piece), None) if piece.labels is None else piece.labels.astype(object)
 
         def rows(mask: BoolArray) -> Rows:
             places = np.flatnonzero(mask)
+            label = np.full(len(places), None)
+            if piece.labels is not None:
+                label[:] = piece.labels[places].tolist()
             return Rows(
-                numbers[places], hashes[places], cell[places], piece.X[places], weight[places], labels[places]
+                numbers[places], hashes[places], cell[places], piece.X[places], weight[places], label
             )
 
         unlabelled = no_label & counts
