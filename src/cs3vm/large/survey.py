@@ -130,9 +130,7 @@ class Surveyor:
             label = np.full(len(places), None)
             if piece.labels is not None:
                 label[:] = piece.labels[places].tolist()
-            return Rows(
-                numbers[places], hashes[places], cell[places], piece.X[places], weight[places], label
-            )
+            return Rows(numbers[places], hashes[places], cell[places], piece.X[places], weight[places], label)
 
         unlabelled = no_label & counts
         weights, own = ExactSums(len(keys), 1), np.where(unlabelled, cell, -1)
