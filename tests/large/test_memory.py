@@ -19,6 +19,8 @@ from cs3vm.large.pieces import Piece, PieceSource
 
 BLOCK, BLOCKS, COLUMNS = 20_000, 60, 40
 
+normal = np.random.default_rng(0).standard_normal((BLOCK, COLUMNS))
+
 class Made(PieceSource):
     n_columns, n_rows = COLUMNS, BLOCK * BLOCKS
 
@@ -26,7 +28,7 @@ class Made(PieceSource):
         for block in range(BLOCKS):
             rng = np.random.default_rng(block)
             truth = rng.random(BLOCK) < 0.3
-            X = rng.standard_normal((BLOCK, COLUMNS))
+            X = normal * (1.0 + 0.001 * block)
             X[:, :3] += np.where(truth, 0.8, -0.8)[:, None]
             y = np.full(BLOCK, np.nan)
             y[:5] = truth[:5]
@@ -41,7 +43,8 @@ try:
     np.ones((source.n_rows, COLUMNS))
 except MemoryError:
     print("too large")
-fit = fit_pieces(source, CS3VMClassifier(work_limit=1e8), n_positive=350_000, sample_rows=20_000, near_rows=5000)
+limited = CS3VMClassifier(work_limit=1e8)
+fit = fit_pieces(source, limited, n_positive=350_000, sample_rows=20_000, near_rows=5000)
 print(fit.counts[0] == 350_000)
 """
 

@@ -33,7 +33,7 @@ T = TypeVar("T")
 ROUNDS = 6
 #: Steps from the plane towards the one that a round found.
 STEPS = (1.0, 0.6, 0.3, 0.1)
-#: Bins of so many planes and totals are in memory at once, 0.2 MB each: with many totals there are fewer steps.
+#: Bins of so many planes and totals are in memory at once, 0.2 MB each: many totals leave fewer steps.
 MOST_BINS = 400
 #: A round that improves the objective by less, relative, is the last.
 IMPROVEMENT = 1e-4
