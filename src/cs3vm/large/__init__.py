@@ -23,3 +23,19 @@ does not depend on how the rows are cut into pieces, nor on who works on which.
     large_fit        what was found
     fitting          all of it, from a source to a fit
 """
+
+from .fitting import fit_pieces
+from .large_fit import LargeFit
+from .parquet import ParquetSource
+from .pieces import ArraySource, Piece, PieceSource, Source, TransformedSource
+
+__all__ = [
+    "ArraySource",
+    "LargeFit",
+    "ParquetSource",
+    "Piece",
+    "PieceSource",
+    "Source",
+    "TransformedSource",
+    "fit_pieces",
+]
