@@ -39,14 +39,14 @@ def test_the_answer_is_that_of_arrays(table, tmp_path):
     region = np.where(np.arange(len(X)) % 3 == 0, "a", "b")
     write(tmp_path, X, y, note=pa.array(["text"] * len(X)), region=region, weight=np.ones(len(X)))
     columns = [f"x{j}" for j in range(X.shape[1])]
-    for rows in (150, 700, 10**6):
+    other = ArraySource(X, y)
+    arrays = fit_pieces(other, quick(), n_positive=total, **SMALL)
+    for rows in (150, 10**6):
         source = ParquetSource(tmp_path, columns, label="answer", piece_rows=rows)
         assert source.n_rows == len(X)
         assert source.kind is np.float32
         assert {len(piece) <= rows for piece in source.pieces()} == {True}
         fit = fit_pieces(source, quick(), n_positive=total, **SMALL)
-        other = ArraySource(X, y)
-        arrays = fit_pieces(other, quick(), n_positive=total, **SMALL)
         assert fit.objective == arrays.objective
         assert np.array_equal(fit.transduction(source), arrays.transduction(other))
     assert fit.labeller.classes.tolist() == [0, 1]

@@ -15,13 +15,14 @@ from ..learn.fit import Fit
 from ..learn.fitting import make_fit
 from ..learn.parameters import Parameters
 from ..learn.unlabelled import SKLEARN_MARK, is_missing
-from .large_fit import Labeller, LargeFit, Remembered
+from .labeller import Labeller, Remembered
+from .large_fit import LargeFit
 from .local_fit import local_fit
-from .order_statistic import NEAREST, Reader, Weighing
+from .order_statistic import NEAREST, Reader
 from .outcome import Plane, Summer, divisions, draw_rows
 from .pieces import Source
 from .representatives import Given, Representatives, in_row_order, represent
-from .rounds import Judge, PassDone, Passes, search
+from .rounds import Judge, PassDone, Passes, known_counts, search
 from .survey import Asked, Survey, Surveyor
 
 #: Unlabelled rows that are drawn into memory; a table with no more of them is fitted as a whole.
@@ -94,6 +95,8 @@ def fit_pieces(
         min(best.chosen.margin, outcome.nearest),
         survey.n_rows,
         int(survey.counts.sum()),
+        judge.counts,
+        survey.weights.values()[:, 0],
     )
 
 
@@ -167,7 +170,8 @@ def _in_memory(found: Representatives, source: Source, passes: Passes) -> LargeF
     (result,) = fit.results
     mapped = replace(found, posed=found.posed._replace(scaling=fit.scaling, mapped=fit.kernel_map))
     plane = Plane(mapped.plane_scores(np.asarray(result.coef)), -result.intercept, result.intercept)
-    reader = Reader(survey.cells, survey.asked.mark, Weighing.of(survey.unweighted, survey.largest))
+    counts = known_counts(found)
+    reader = Reader(survey.cells, survey.asked.mark, counts.weighing)
     labeller = Labeller(
         labels.classes,
         int(labels.positive or 0),
@@ -189,4 +193,6 @@ def _in_memory(found: Representatives, source: Source, passes: Passes) -> LargeF
         result.problem.side_margin,
         survey.n_rows,
         int(survey.counts.sum()),
+        counts,
+        survey.weights.values()[:, 0],
     )

@@ -4,78 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import BoolArray, FloatArray, IntArray, LabelArray
+from .._typing import FloatArray, LabelArray
 from ..learn.classifier import CS3VMClassifier
-from .order_statistic import Reader
-from .outcome import Division, Plane, divide
-from .pieces import Piece, PieceSource
-from .rounds import PassDone
-from .survey import missing_labels
-
-
-class PieceLabels(NamedTuple):
-    """What a fit says about the rows of a piece."""
-
-    first_row: int
-    codes: IntArray  #: the class of each row as an index into the classes: as given, or by the plane
-    scores: FloatArray  #: above 0 speaks for the second of the classes
-    undecided: BoolArray  #: whether the label was drawn among rows with the same score
-
-
-class Remembered(NamedTuple):
-    """The labels of all rows of a table that fits into memory."""
-
-    number: IntArray
-    codes: IntArray
-    undecided: BoolArray
-
-
-@dataclass(frozen=True, eq=False)
-class Labeller:
-    """Labels rows of any piece; picklable, and the same wherever the piece is cut."""
-
-    classes: LabelArray
-    positive: int
-    plane: Plane
-    reader: Reader
-    divided: tuple[Division, ...] = ()
-    seed: int = 0
-    remembered: Remembered | None = None
-
-    def __call__(self, piece: Piece) -> PieceLabels:
-        """Labels, scores and which labels were drawn, of a piece of the table that was fitted."""
-        distance, relative = self.plane.distances(piece)
-        numbers = piece.first_row + np.arange(len(piece), dtype=np.int64)
-        cell = self.reader(piece)[0] if self.divided else numbers
-        positive, undecided = divide(
-            self.divided, distance >= 0.0, relative, cell, piece.first_row, self.seed
-        )
-        codes = np.where(positive, self.positive, 1 - self.positive).astype(np.int64)
-        if self.remembered is not None and len(self.remembered.number):
-            own = np.searchsorted(self.remembered.number, numbers).clip(0, len(self.remembered.number) - 1)
-            seen = self.remembered.number[own] == numbers
-            codes[seen] = self.remembered.codes[own[seen]]
-            undecided[seen] = self.remembered.undecided[own[seen]]
-        self._keep_given(piece, codes)
-        sign = -1.0 if self.positive == 0 else 1.0
-        return PieceLabels(piece.first_row, codes, sign * distance, undecided)
-
-    def _keep_given(self, piece: Piece, codes: IntArray) -> None:
-        """Labels that were given stay; codes are changed."""
-        missing, marked = missing_labels(piece, self.reader.mark)
-        given = np.flatnonzero(~(missing | marked))
-        if piece.labels is not None and len(given):
-            place = {label: i for i, label in enumerate(self.classes.tolist())}
-            labels = piece.labels[given].tolist()
-            codes[given] = [place.get(label, code) for label, code in zip(labels, codes[given], strict=True)]
-
-    def decode(self, codes: IntArray) -> LabelArray:
-        """The class label of each code."""
-        return np.asarray(self.classes[codes])
+from ..learn.group_totals import GroupTotals
+from .by_group import totals_by
+from .calibration import Calibrated, calibrate
+from .labeller import Labeller, PieceLabels
+from .pieces import PieceSource, Source
+from .rounds import PassDone, Passes
+from .selection import Counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,6 +48,10 @@ class LargeFit:
         Of the table.
     n_unlabelled
         Of them those without label that count.
+    known
+        The totals by cell.
+    weights
+        Of the unlabelled rows of each cell.
     """
 
     classifier: CS3VMClassifier
@@ -121,6 +65,8 @@ class LargeFit:
     margin: float
     n_rows: int
     n_unlabelled: int
+    known: Counts
+    weights: FloatArray
 
     def to_local(self) -> CS3VMClassifier:
         """The classifier, which predicts, explains and can be written to a model file."""
@@ -139,6 +85,20 @@ class LargeFit:
         """A class label for every row: for tables whose labels fit into memory."""
         parts = [part.codes for part in self.labels(source)]
         return self.labeller.decode(np.concatenate([*parts, np.zeros(0, dtype=np.int64)]))
+
+    def calibrated(self, source: Source) -> Calibrated:
+        """A function of a piece that gives the probability of each class; they add up to the totals.
+
+        How steep they are is learnt in memory, by hiding labels; passes over all rows make them add up.
+        """
+        return calibrate(Passes(source), self.labeller, self.classifier.fit_, self.known, self.weights)
+
+    def totals_by(self, source: Source, column: str, calibrated: Calibrated | None = None) -> GroupTotals:
+        """How many positives each group of a column of groups has, by probabilities and by labels.
+
+        One pass adds them up; intervals are left out.
+        """
+        return totals_by(Passes(source), calibrated or self.calibrated(source), column)
 
     def __repr__(self) -> str:
         met = ", ".join(

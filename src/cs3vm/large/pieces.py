@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +23,15 @@ PIECE_ROWS = 250_000
 THREADS = 2
 
 
-class Piece(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Piece:
     """Some rows of a table, one after the other."""
 
     first_row: int  #: its number in the whole table
     X: NDArray[Any]  #: float32 or float64, row by row
     labels: LabelArray | None = None  #: as they were given, missing where a row has none
     weights: NDArray[Any] | None = None
-    groups: Mapping[str, LabelArray] = {}  #: columns of groups, as they were given
+    groups: Mapping[str, LabelArray] = field(default_factory=dict)  #: columns of groups, as they were given
     where: str = ""  #: what messages call it: a file and a part of it
 
     def __len__(self) -> int:

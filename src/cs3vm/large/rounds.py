@@ -33,10 +33,12 @@ T = TypeVar("T")
 ROUNDS = 6
 #: Steps from the plane towards the one that a round found.
 STEPS = (1.0, 0.6, 0.3, 0.1)
+#: Bins of so many planes and totals are in memory at once, 0.2 MB each: many totals leave fewer steps.
+MOST_BINS = 400
 #: A round that improves the objective by less, relative, is the last.
-IMPROVEMENT = 3e-5
+IMPROVEMENT = 1e-4
 #: The work of the search on the sample and of that in a round, and when the former gives up.
-FIRST_WORK, ROUND_WORK, PATIENCE = 4e9, 1e9, 20
+FIRST_WORK, ROUND_WORK, PATIENCE = 4e9, 3e8, 20
 #: Passes for one plane at most: two are usual.
 MOST_PASSES = 8
 #: Drawn rows beyond those near the plane that a round has.
@@ -68,6 +70,15 @@ class Passes:
         return found
 
 
+def known_counts(table: Representatives) -> Counts:
+    """The totals of a table by cell."""
+    survey, totals, of = table.survey, table.problem.totals, table.totals_of_cells
+    start = np.append(0, np.cumsum([len(own) for own in of])).astype(np.int64)
+    total = np.concatenate([*of, np.zeros(0, dtype=np.int64)]).astype(np.int64)
+    weighing = Weighing.of(survey.unweighted, survey.largest)
+    return Counts(totals.low, totals.high, totals.penalty, start, total, weighing)
+
+
 class Judged(NamedTuple):
     """A plane in the features of the problem, judged on all rows."""
 
@@ -81,13 +92,9 @@ class Judge:
 
     def __init__(self, table: Representatives, passes: Passes, most: int = NEAREST) -> None:
         self.table, self.passes, self.most = table, passes, most
-        survey, totals = table.survey, table.problem.totals
-        weighing = Weighing.of(survey.unweighted, survey.largest)
-        self.reader = Reader(survey.cells, survey.asked.mark, weighing)
-        of = table.totals_of_cells
-        start = np.append(0, np.cumsum([len(own) for own in of])).astype(np.int64)
-        total = np.concatenate([*of, np.zeros(0, dtype=np.int64)]).astype(np.int64)
-        self.counts = Counts(totals.low, totals.high, totals.penalty, start, total, weighing)
+        survey = table.survey
+        self.counts = known_counts(table)
+        self.reader = Reader(survey.cells, survey.asked.mark, self.counts.weighing)
         margin = table.problem.side_margin
         automatic = isinstance(table.parameters.side_margin, str)
         self.margins = tuple(margin * part for part in LADDER) if automatic else (margin,)
@@ -149,7 +156,8 @@ def search(judge: Judge, seconds: float) -> tuple[Judged, Result]:
         end = _solve(judge, problem, left, ROUND_WORK, best.w).coef
         if end is None:
             break
-        normals = np.array([best.w + t * (end - best.w) for t in STEPS])
+        steps = STEPS[: max(1, MOST_BINS // len(judge.counts.low))]
+        normals = np.array([best.w + t * (end - best.w) for t in steps])
         found = judge.judge("round", normals, [judge.guess(problem, w) for w in normals])
         before, challenger = best.value, min(found, key=lambda one: one.value)
         if challenger.value < before:
@@ -187,6 +195,7 @@ def _solve(
             callback=options.get("callback"),
             patience=0 if start is not None else int(options.get("patience", PATIENCE)),
             again=start is not None,
+            nearby=start is not None,
         )
 
 

@@ -30,6 +30,13 @@ class Counts(NamedTuple):
     total: IntArray
     weighing: Weighing
 
+    @property
+    def members(self) -> FloatArray:
+        """1 where a total (row) counts a cell (column)."""
+        found = np.zeros((len(self.low), len(self.start) - 1))
+        found[self.total, np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))] = 1.0
+        return found
+
     def of_groups(self, near: Near, which: BoolArray) -> IntArray:
         """The integers that some of the groups add to each total."""
         sums = np.zeros((len(self.low), 2), dtype=np.int64)

@@ -124,13 +124,13 @@ class Surveyor:
         counts, no_label = weight > 0.0, missing | marked
         numbers = piece.first_row + np.arange(len(piece), dtype=np.int64)
         hashes = row_hashes(numbers, asked.seed)
-        labels = np.full(len(piece), None) if piece.labels is None else piece.labels.astype(object)
 
         def rows(mask: BoolArray) -> Rows:
             places = np.flatnonzero(mask)
-            return Rows(
-                numbers[places], hashes[places], cell[places], piece.X[places], weight[places], labels[places]
-            )
+            label = np.full(len(places), None)
+            if piece.labels is not None:
+                label[:] = piece.labels[places].tolist()
+            return Rows(numbers[places], hashes[places], cell[places], piece.X[places], weight[places], label)
 
         unlabelled = no_label & counts
         weights, own = ExactSums(len(keys), 1), np.where(unlabelled, cell, -1)

@@ -18,7 +18,7 @@ from .._typing import FloatArray
 from .splitting import split
 from .subset_sum import nearest_subset
 from .totals import KnownTotals
-from .window import Window
+from .window import Window, ranked_values
 
 #: Scores closer than this, relative to the largest, are one tied group; weights may be split inside it.
 TIE_TOLERANCE = 1e-12
@@ -245,7 +245,9 @@ def _for_one_total(
     z = (side > 0).astype(np.int8)
     best: Intercept | None = None
     if np.isfinite(cost[c]):
-        if above:
+        if above and len(free) == len(scores):
+            z[scores > scores[order[0]]] = 1
+        elif above:
             z[free[scores[free] > scores[order[0]]]] = 1
         z[order[:c]] = 1
         best = Intercept(float(b[c]), z, float(cost[c]), True)
@@ -268,20 +270,21 @@ def _ranked_window(
     The hinge sum falls towards its minimisers and the miscount towards the τ-quantile, so the best ``b``
     lies between the two (each moved inside the limits). One more row at each end closes the outer intervals.
     """
-    s = scores[free]
+    s = scores if len(free) == len(scores) else scores[free]
     rank = len(s) - min(max(round(target), 0), len(s))
     places = [i for i in (rank - 1, rank) if 0 <= i < len(s)]
-    around = np.partition(s, places)[places]
+    around = ranked_values(s, places)
     q0, q1 = np.clip((-around.max(), -around.min()), *limits)
     f0, f1 = np.clip(minimisers, *limits)
     low, high = (min(f1, q0), q1) if f1 < q0 else (q0, max(f0, q1))
     above, below = s > -low, s < -high
     keep = ~(above | below)
     if above.any():
-        keep |= s == s[above].min()
+        keep |= s == np.min(s, where=above, initial=np.inf)
     if below.any():
-        keep |= s == s[below].max()
-    order = free[keep][np.argsort(-s[keep], kind="stable")]
+        keep |= s == np.max(s, where=below, initial=-np.inf)
+    kept = np.flatnonzero(keep)
+    order = free[kept[np.argsort(-s[kept], kind="stable")]]
     return order, int(np.count_nonzero(s > scores[order[0]]))
 
 

@@ -267,12 +267,14 @@ class Problem:
 
     def with_rows(self, labelled: RowArray, rows: RowArray) -> Problem:
         """The same problem with its rows in another order."""
+        X, U = self.X[labelled], self.U[rows]
+        X.flags.writeable = U.flags.writeable = False  # so that they need not be copied
         return replace(
             self,
-            X=self.X[labelled],
+            X=X,
             y=self.y[labelled],
             C=self.C[labelled],
-            U=self.U[rows],
+            U=U,
             n_positive=self.n_positive if self.one_total else self.totals.taken(rows),
             weights=self.weights[rows],
             side=self.side[rows],

@@ -120,7 +120,8 @@ def _slope(search: Search, plane: Plane, rows: RowArray, k: int) -> Slope | None
 
 def line_search(search: Search, plane: Plane, w: FloatArray) -> Plane | None:
     """The best plane on the way from ``plane`` to ``w``; None if none is better."""
-    steps = STEPS if search.problem.m <= MANY_ROWS else FEW_STEPS
+    many = search.problem.m > MANY_ROWS
+    steps = FEW_STEPS if many else STEPS
     search.spend((search.problem.n + search.problem.m) * search.problem.d)
     end_labelled, end_unlabelled = search.problem.X @ w, search.problem.U @ w
     best: Plane | None = None
@@ -130,9 +131,12 @@ def line_search(search: Search, plane: Plane, w: FloatArray) -> Plane | None:
             plane.w + t * (w - plane.w),
             plane.labelled + t * (end_labelled - plane.labelled),
             plane.unlabelled + t * (end_unlabelled - plane.unlabelled),
+            offer=not many,
         )
         if candidate.value < value:
             best = candidate
         elif best is not None and t < 0.5:
             break
+    if many and best is not None and best.value < search.value:
+        search.offer(best.w)
     return best

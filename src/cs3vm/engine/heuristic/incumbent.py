@@ -97,12 +97,15 @@ class Search:
         self.spend((self.problem.n + self.problem.m) * self.problem.d)
         return self.judge(w, self.problem.X @ w, self.problem.U @ w)
 
-    def judge(self, w: FloatArray, labelled: FloatArray, unlabelled: FloatArray) -> Plane:
-        """Judge a normal vector whose scores are known; it becomes the incumbent if it is better."""
+    def judge(self, w: FloatArray, labelled: FloatArray, unlabelled: FloatArray, offer: bool = True) -> Plane:
+        """Judge a normal vector whose scores are known; it becomes the incumbent if it is better.
+
+        Without an ``offer`` it does not: where rows are many, that takes longer than to judge it.
+        """
         self.spend(RANKING * (self.problem.n + self.problem.m))
         cost, b, count = self.ranking.judge(labelled, unlabelled)
         value = 0.5 * float(w @ w) + cost
-        if value < self.value * (1.0 - IMPROVEMENT):
+        if offer and value < self.value * (1.0 - IMPROVEMENT):
             self.offer(w)
         return Plane(w, labelled, unlabelled, value, b, count)
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..._typing import FloatArray, IntArray, RowArray
 from ...model.intercept import EMPTY_TOLERANCE, HingeSum
 from ...model.problem import Problem
-from ...model.window import Window
+from ...model.window import Window, ranked_values
 from ..jit import strict_kernel
 
 #: From this many unlabelled rows on, only the scores between the two best intercepts are sorted.
@@ -142,7 +142,7 @@ class Ranking:
         """
         rank = len(scores) - min(max(round(self.target), 0), len(scores))
         places = [i for i in (rank - 1, rank) if 0 <= i < len(scores)]
-        around = np.partition(scores, places)[places]
+        around = ranked_values(scores, places)
         lo, hi = min(-favourite, float(around.min())), max(-favourite, float(around.max()))
         above = scores > hi
         inside = scores[~above & (scores >= lo)]

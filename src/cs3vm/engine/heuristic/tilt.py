@@ -121,7 +121,8 @@ def _promising(
     price = float(problem.totals.penalty.max(initial=0.0))
     for sign in (1.0, -1.0):
         miscount = np.abs((above if sign > 0 else total - above) - group.need)
-        rise = np.where(sign * slope > 0.0, least, reach) * sign * slope
+        with np.errstate(over="ignore"):  # a turn without end costs without end: it is not among the least
+            rise = np.where(sign * slope > 0.0, least, reach) * sign * slope
         cost = price * miscount + rise + 0.5 * least * least * squares
         cost[~wide] = np.inf
         best = np.argmin(cost, axis=0) if len(cost) else np.zeros(0, dtype=np.intp)
