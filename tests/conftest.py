@@ -55,6 +55,7 @@ SLOW = (
     "tests/faults/",
     "tests/fuzz/test_machine.py::test_findings_with_several_totals_are_shrunk",
     "tests/fuzz/test_slice.py",
+    "tests/large/test_dask.py",
     "tests/large/test_calibration.py",
     "tests/large/test_groups.py::test_overlapping_totals_are_nearly_met_by_one_plane",
     "tests/large/test_memory.py",

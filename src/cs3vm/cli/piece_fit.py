@@ -16,6 +16,8 @@ import typer
 
 from .. import __version__
 from ..exceptions import CS3VMError, CS3VMWarning, OutputError, TableError
+from ..large.by_group import group_totals
+from ..large.calibration import Calibrated
 from ..large.fitting import fit_pieces
 from ..large.large_fit import LargeFit
 from ..large.rounds import PassDone
@@ -31,7 +33,7 @@ from .memory import piece_rows
 from .outputs import Outputs, write_report
 from .pass_line import PassLine
 from .piece_inputs import PieceData, load_pieces
-from .piece_outputs import WriteLabels, Written, group_totals, write_all
+from .piece_outputs import WriteLabels, Written, write_all
 from .settings import Settings
 from .words import kernel_fields, predictor_fields, printed, summary_fields
 
@@ -73,7 +75,8 @@ def fit_in_pieces(question: Question, settings: Settings, options: PieceOptions,
         data = load_pieces(frames, question, lambda n: piece_rows(n, options.memory), run)
         line.n_rows = data.n_rows
         tell(data.notes, quiet=options.quiet)
-        found, said = _search(data, settings, run)
+        source = SavedPasses(data.source(on(data.frames)), unfinished)
+        found, said = _search(source, data, settings, run)
         looks = look(
             found.classifier,
             data,
@@ -83,11 +86,12 @@ def fit_in_pieces(question: Question, settings: Settings, options: PieceOptions,
             accuracy=options.accuracy,
             certainty=False,
         )
-        written = _write_labels(data, found, looks, question, unfinished.output, run)
+        calibrated = found.calibrated(source, hide=bool(looks.accuracy), callback=run.done)
+        written = _write_labels(data, calibrated, question, unfinished.output, run)
         if question.by is not None:
-            groups = group_totals(written, data.positive)
+            groups = group_totals(calibrated, written.groups)
             looks = looks._replace(groups=groups, by=question.by)
-        notes = [*_about(found, data, looks), *said]
+        notes = [*_about(found, data), *said]
         told = [*notes, *(note.for_command_line() for note in looks.notes)]
         _write_rest(data, found, looks, question, settings, options, notes, unfinished.output)
         unfinished.publish()
@@ -196,8 +200,9 @@ def _key(frames: Frames, question: Question, settings: Settings) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _search(data: PieceData, settings: Settings, run: _Runner) -> tuple[LargeFit, list[str]]:
-    source = SavedPasses(data.source(run.on(data.frames)), run.unfinished)
+def _search(
+    source: SavedPasses, data: PieceData, settings: Settings, run: _Runner
+) -> tuple[LargeFit, list[str]]:
     other = data.other
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CS3VMWarning)
@@ -213,7 +218,7 @@ def _search(data: PieceData, settings: Settings, run: _Runner) -> tuple[LargeFit
 
 
 def _write_labels(
-    data: PieceData, found: LargeFit, looks: Looks, question: Question, output: Path, run: _Runner
+    data: PieceData, calibrated: Calibrated, question: Question, output: Path, run: _Runner
 ) -> Written:
     began = time.perf_counter()
     text = isinstance(data.frames, TextFrames)
@@ -221,9 +226,7 @@ def _write_labels(
     folder.mkdir(exist_ok=True)
     write = WriteLabels(
         data.to_piece,
-        found.labeller,
-        looks.probable.own,
-        tuple(map(str, found.classifier.classes_.tolist())),
+        calibrated,
         folder.resolve(),
         "csv" if text else "parquet",
         question.id,
@@ -235,20 +238,17 @@ def _write_labels(
     return written
 
 
-def _about(found: LargeFit, data: PieceData, looks: Looks) -> list[str]:
+def _about(found: LargeFit, data: PieceData) -> list[str]:
     """What was computed from all rows, and what was not."""
     drawn = found.classifier.fit_.problem.m
     if drawn >= found.n_unlabelled:
         return ["certain and stable labels are only told of tables that are read as a whole"]
-    notes = [
-        f"the table was read in pieces: labels, numbers of positives and the objective are those of all "
-        f"{data.n_rows} rows; accuracy, probabilities, the comparison of methods and the pictures come from "
-        f"the labelled rows and {drawn} others that were drawn and weighted",
+    return [
+        f"the table was read in pieces: labels, totals, sums of probabilities and the objective are those of "
+        f"all {data.n_rows} rows; accuracy, bias, the comparison of methods and the pictures come from the "
+        f"labelled rows and {drawn} others that were drawn and weighted",
         "certain and stable labels are only told of tables that are read as a whole",
     ]
-    if data.other is not None and data.other.words.find(" by ") >= 0:
-        notes.append("probabilities add up to the total of all rows, not to those of each group")
-    return notes
 
 
 def _write_rest(

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray, IntArray
-from ..exceptions import Note, OutputError
+from ..exceptions import OutputError
+from ..large.by_group import GroupAdder
+from ..large.calibration import Calibrated
 from ..large.exact_sums import ExactSums
-from ..large.large_fit import Labeller
-from ..large.survey import read_weights
-from ..learn.by_group import MISSING
-from ..learn.group_totals import GroupRow, GroupTotals
-from ..learn.planes import both_sides
-from ..learn.probabilities import Calibration
+from ..large.pieces import Piece
 from ..tables.frames import FramePiece
 from ..tables.model_file import Model
 from .margins import group_texts
 from .outputs import identifiers, probability_columns, score_columns
 from .piece_inputs import ToPiece
-
-#: What is added up for each group: weight of the unlabelled rows, of those labelled positive, expected
-#: positives, weight of the rows with label, of the positive ones among them.
-_SUMS = 5
 
 
 @dataclass(eq=False)
@@ -39,7 +30,7 @@ class Written:
     n_rows: int = 0
     n_undecided: int = 0
     counts: dict[str, int] = field(default_factory=dict)  #: rows by the class that was predicted
-    groups: dict[str, list[Fraction]] = field(default_factory=dict)
+    groups: dict[Any, ExactSums] = field(default_factory=dict)
     parts: list[tuple[int, str]] = field(default_factory=list)  #: first row and name of the file
 
     def combine(self, other: Written) -> Written:
@@ -48,9 +39,7 @@ class Written:
         self.n_undecided += other.n_undecided
         for name, count in other.counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
-        for group, sums in other.groups.items():
-            own = self.groups.get(group, [Fraction(0)] * _SUMS)
-            self.groups[group] = [a + b for a, b in zip(own, sums, strict=True)]
+        self.groups = GroupAdder.combine(self.groups, other.groups)
         self.parts += other.parts
         return self
 
@@ -104,9 +93,7 @@ class WriteLabels:
     """Labels one piece of the table that was fitted, and writes it."""
 
     to_piece: ToPiece
-    labeller: Labeller
-    rule: Calibration
-    classes: tuple[str, ...]
+    calibrated: Calibrated
     folder: Path
     kind: str  #: "csv" or "parquet"
     id: str | None = None
@@ -115,70 +102,28 @@ class WriteLabels:
 
     def __call__(self, frame: FramePiece) -> Written:
         """What was written."""
-        piece = self.to_piece(frame)
-        labels = self.labeller(piece)
-        given = np.asarray(piece.labels != None)  # noqa: E711 (element by element)
-        positive = self.labeller.positive
-        p = self.rule.probabilities(both_sides(_towards(labels.scores, positive), positive))
-        p[given] = np.eye(2)[labels.codes[given]]
-        predicted = self.labeller.decode(labels.codes)
+        piece, labeller = self.to_piece(frame), self.calibrated.labeller
+        labels, classes = labeller(piece), [str(name) for name in labeller.classes.tolist()]
+        unlabelled = np.asarray(piece.labels == None)  # noqa: E711 (element by element)
         columns: dict[str, Any] = {
             "given": piece.labels,
-            "predicted": predicted,
-            "score": _towards(labels.scores, positive),
-            **probability_columns(self.classes, p),
+            "predicted": labeller.decode(labels.codes),
+            "score": labels.scores if labeller.positive == 1 else -labels.scores,  # of the positive class
+            **probability_columns(classes, self.calibrated(piece)),
             "undecided": labels.undecided.astype(int),
         }
         first = named_rows(frame, self.id, tuple(columns), self.with_file)
         part = write_part({**first, **columns}, self.folder, piece.first_row, self.kind)
-        counts = np.bincount(labels.codes[~given], minlength=2).tolist()
-        sums = None if self.by is None else self._sums(frame, piece, given, labels.codes == positive, p)
-        undecided = int(np.count_nonzero(labels.undecided & ~given))
-        return Written(
-            len(piece), undecided, dict(zip(self.classes, counts, strict=True)), sums or {}, [part]
-        )
+        counts = np.bincount(labels.codes[unlabelled], minlength=2).tolist()
+        undecided = int(np.count_nonzero(labels.undecided & unlabelled))
+        by_class = dict(zip(classes, counts, strict=True))
+        return Written(len(piece), undecided, by_class, self._sums(frame, piece), [part])
 
-    def _sums(
-        self, frame: FramePiece, piece: Any, given: Any, positive: Any, p: FloatArray
-    ) -> dict[str, list[Fraction]]:
-        groups = group_texts(frame.table, str(self.by))
-        names = sorted({MISSING if name is None else str(name) for name in set(groups.tolist())})
-        place = {name: i for i, name in enumerate(names)}
-        place_of: IntArray = np.array(
-            [place[MISSING if name is None else name] for name in groups.tolist()], dtype=np.int64
-        )
-        weight = read_weights(piece)
-        own = ~given
-        values = np.column_stack(
-            [
-                weight * own,
-                weight * (own & positive),
-                weight * own * p[:, self.labeller.positive],
-                weight * given,
-                weight * (given & positive),
-            ]
-        )
-        sums = ExactSums(len(names), _SUMS)
-        sums.add(values, place_of)
-        return {name: [sums.exact(i, j) for j in range(_SUMS)] for i, name in enumerate(names)}
-
-
-def _towards(scores: FloatArray, positive: int) -> FloatArray:
-    """Scores above 0 speak for the positive class."""
-    return scores if positive == 1 else -scores
-
-
-def group_totals(found: Written, positive: str) -> GroupTotals:
-    """Numbers by group, added up over all rows."""
-    rows = []
-    nan = float("nan")
-    for group in sorted(found.groups):
-        weight, by_labels, number, labelled, labelled_positive = map(float, found.groups[group])
-        rows.append(
-            GroupRow(group, positive, weight, number, nan, nan, by_labels, labelled, labelled_positive)
-        )
-    note = Note("numbers by group are added up over all rows; their intervals need the rows in memory")
-    return GroupTotals(tuple(rows), tuple(rows[:200]), notes=(note,))
+    def _sums(self, frame: FramePiece, piece: Piece) -> dict[Any, ExactSums]:
+        if self.by is None:
+            return {}
+        groups = {self.by: group_texts(frame.table, self.by)}
+        return GroupAdder(self.calibrated, self.by)(replace(piece, groups={**piece.groups, **groups}))
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ def connect(cluster: str) -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     if cluster == "local":
-        with LocalCluster(dashboard_address=None) as own, Client(own) as client:
+        with LocalCluster(dashboard_address=":0") as own, Client(own) as client:
             yield client
         return
     try:
