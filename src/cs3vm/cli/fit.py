@@ -15,6 +15,7 @@ from ..exceptions import CS3VMWarning, TableError
 from ..model.status import Status
 from ..tables.files import all_or_none, check_outputs
 from . import options as opt
+from . import piece_options as piece_opt
 from .common import CtrlC, check_packages, command_line, tell
 from .looks import Looks, look
 from .memory import memory_for_table, needs_pieces, plain_stem
@@ -82,14 +83,14 @@ def fit(
     folds: opt.FoldsOfLabels = 5,
     repeats: opt.RepeatsOfLabels = 1,
     by: opt.By = None,
-    out: opt.Out = None,
+    out: piece_opt.Out = None,
     out_dir: opt.OutDir = None,
     out_prefix: opt.OutPrefix = None,
     force: opt.Force = False,
     no_report: opt.NoReport = False,
-    memory: opt.Memory = None,
-    resume: opt.Resume = False,
-    cluster: opt.Cluster = None,
+    memory: piece_opt.Memory = None,
+    resume: piece_opt.Resume = False,
+    cluster: piece_opt.Cluster = None,
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
 ) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from .._typing import BoolArray, FloatArray, LabelArray
 from ..exceptions import TableError
 from ..tables.encoding import Encoding, learn_encoding, missing_count
 from ..tables.reading import Table, read_table, suggestion
+from .label_counts import LabelCounts, count_labels, text_labels
 from .margins import ColumnTotals, group_columns, read_weight, said, weight_notes
 from .totals import check_totals
 
@@ -58,19 +58,6 @@ class Known(NamedTuple):
     groups: dict[str, Any] | None  #: the group of every row, by column
     weight: FloatArray | None
     words: str
-
-
-class LabelCounts(NamedTuple):
-    """How many rows have each label, and how many have none."""
-
-    by_value: dict[str, int]
-    unlabelled: int
-    rows: Callable[[str], str]  #: where the rows with a value are, in words
-
-    @property
-    def labelled(self) -> int:
-        """Rows with a label."""
-        return sum(self.by_value.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,22 +226,6 @@ def _looks_like_id(table: Table, name: str) -> bool:
     if column.dtype.kind not in "iu" or not column.is_unique:
         return False
     return LOOKS_LIKE_ID.search(name) is not None or column.max() - column.min() == len(column) - 1
-
-
-def text_labels(table: Table, label: str) -> LabelArray:
-    """The labels as text, None where the cell is empty."""
-    column = table.frame[label].astype(object)
-    given = column.notna().to_numpy(dtype=bool)
-    y = np.full(len(table), None, dtype=object)
-    y[given] = [str(value).strip() or None for value in column[given]]
-    return y
-
-
-def count_labels(table: Table, y: LabelArray) -> LabelCounts:
-    """How many rows of a table have each label."""
-    counts = Counter(y.tolist())
-    unlabelled = counts.pop(None, 0)
-    return LabelCounts(dict(counts), unlabelled, lambda value: table.rows(np.flatnonzero(y == value)))
 
 
 def _classes(table: Table, question: Question, labels: LabelCounts) -> tuple[str, str]:

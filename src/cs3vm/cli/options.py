@@ -377,37 +377,6 @@ OutPrefix = Annotated[
     str | None,
     typer.Option(help="Begin of the output's names. Default: the table's name.", rich_help_panel=OUTPUT),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder of the output, which is read and written in pieces. Default, where the table is too "
-        "large for --memory or a folder: people.fit.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-PIECES = "Tables larger than memory"
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="A larger table, such as 2GB, is read in pieces. Default: a quarter of what is free.",
-        rich_help_panel=PIECES,
-    ),
-]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume", help="Go on after the last complete pass of a run that ended.", rich_help_panel=PIECES
-    ),
-]
-Cluster = Annotated[
-    str | None,
-    typer.Option(
-        metavar="local|ADDRESS",
-        help="Read the pieces with Dask: on this machine, or by the scheduler at an address.",
-        rich_help_panel=PIECES,
-    ),
-]
 Force = Annotated[bool, typer.Option("--force", help="Replace output that exists.", rich_help_panel=OUTPUT)]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.", rich_help_panel=OUTPUT)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=OUTPUT)]

@@ -26,7 +26,6 @@ from ..tables.reading import Table
 from .inputs import (
     LOOKS_LIKE_ID,
     Known,
-    LabelCounts,
     Question,
     check_columns,
     check_one_total,
@@ -34,8 +33,8 @@ from .inputs import (
     feature_names,
     known_totals,
     other_totals,
-    text_labels,
 )
+from .label_counts import LabelCounts, text_labels
 from .margins import LOOKS_LIKE_WEIGHT, ColumnTotals, group_columns, read_weight
 
 #: One pass: what a function of pieces gives, combined.

@@ -10,6 +10,7 @@ import typer
 
 from ..tables.files import check_outputs
 from . import options as opt
+from . import piece_options as piece_opt
 from .common import check_packages, tell
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def predict(
         typer.Option("--allow-unseen", help="Take a category unknown to the model as none of the known."),
     ] = False,
     force: opt.Force = False,
-    memory: opt.Memory = None,
-    cluster: opt.Cluster = None,
+    memory: piece_opt.Memory = None,
+    cluster: piece_opt.Cluster = None,
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
 ) -> None:

@@ -11,7 +11,7 @@ from ..exceptions import TableError
 from ..tables.reading import MISSING, Table, read_table, suggestion
 
 if TYPE_CHECKING:
-    from .inputs import LabelCounts
+    from .label_counts import LabelCounts
 
 #: The columns of a table of totals.
 CLASS, TOTAL = "class", "total"
