@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from .. import __version__
-from ..exceptions import CS3VMError, CS3VMWarning, OutputError, TableError
+from ..exceptions import CS3VMError, CS3VMWarning, Note, OutputError, TableError
 from ..large.by_group import group_totals
 from ..large.calibration import Calibrated
 from ..large.fitting import fit_pieces
@@ -39,6 +39,7 @@ from .words import kernel_fields, predictor_fields, printed, summary_fields
 
 #: Searches in memory end by their work; only a time limit that was given ends them earlier.
 NO_LIMIT = 1e7
+NO_INTERVALS = Note("numbers by group are added up over all rows; only tables in memory have intervals")
 
 
 @dataclass(frozen=True)
@@ -89,14 +90,14 @@ def fit_in_pieces(question: Question, settings: Settings, options: PieceOptions,
         calibrated = found.calibrated(source, hide=bool(looks.accuracy), callback=run.done)
         written = _write_labels(data, calibrated, question, unfinished.output, run)
         if question.by is not None:
-            groups = group_totals(calibrated, written.groups)
+            groups = replace(group_totals(calibrated, written.groups), notes=(NO_INTERVALS,))
             looks = looks._replace(groups=groups, by=question.by)
         notes = [*_about(found, data), *said]
         told = [*notes, *(note.for_command_line() for note in looks.notes)]
         _write_rest(data, found, looks, question, settings, options, notes, unfinished.output)
         unfinished.publish()
     tell(told, quiet=options.quiet)
-    _print(data, found, looks, written, question, options, told)
+    _print(data, found, looks, written, question, options, told, line.number - 1)
 
 
 def open_table(path: Path) -> Frames:
@@ -280,6 +281,7 @@ def _print(
     question: Question,
     options: PieceOptions,
     told: list[str],
+    n_passes: int,
 ) -> None:
     if options.as_json:
         summary = _summary(data, found, looks, written, question, options, told)
@@ -290,7 +292,7 @@ def _print(
             typer.echo(text)
         if written.n_undecided:
             typer.echo(f"{written.n_undecided} labels were drawn among rows with the same score.")
-        typer.echo(f"{len(found.passes)} passes, written: {options.out}")
+        typer.echo(f"The table was read {n_passes} times. Written: {options.out}")
 
 
 def _summary(
