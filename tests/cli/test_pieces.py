@@ -160,6 +160,31 @@ def test_an_interval_and_a_share(people, small_sample):
     assert json.loads(done(fit("big", *words)).stdout)["counts"]["yes"] == round(0.4 * unlabelled)
 
 
+def test_the_positive_class_may_be_the_first(people, small_sample):
+    frame, n = people
+    own = frame.cash.isna().to_numpy()
+    result = run("fit", "big", "--label", "cash", "--positive", "no", "--exclude", "weight,person", *QUICK)
+    assert result.exit_code == 2  # the total is missing
+    words = ("--positive", "no", "--n-positive", own.sum() - n, "--exclude", "weight,person", *QUICK)
+    done(run("fit", "big", "--label", "cash", *words))
+    labels = pd.read_parquet("big.fit/labels")[own]
+    assert (labels.predicted == "no").sum() == own.sum() - n
+    assert ((labels.score > 0) == (labels.predicted == "no")).all()
+    assert labels.probability_no.sum() == pytest.approx(own.sum() - n)
+
+
+def test_one_class_may_have_no_labels(people, small_sample):
+    frame, n = people
+    frame.loc[frame.cash == "no", "cash"] = None
+    write_folder(frame, "one", 3)
+    done(fit("one", "--n-positive", n))
+    labels = pd.read_parquet("one.fit/labels")
+    counts = labels.predicted[frame.cash.isna().to_numpy()].value_counts()
+    assert counts["yes"] == n
+    assert set(counts.index) == {"yes", "not yes"}
+    assert "needs labels of both" in refuse("one", "--n-positive", f"{n}:{n + 9}", "--force")
+
+
 def test_the_report_says_what_it_is_made_of(people, small_sample):
     _, n = people
     done(fit("big", "--n-positive", n, quick=("--work-limit", "2e7", "--no-accuracy")))

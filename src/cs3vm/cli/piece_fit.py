@@ -68,9 +68,12 @@ def fit_in_pieces(question: Question, settings: Settings, options: PieceOptions,
     if not timed:
         settings = replace(settings, time_limit=NO_LIMIT)
     quiet = options.quiet or options.as_json
-    unfinished = Unfinished(options.out, _key(frames, question, settings), resume=options.resume)
     line = PassLine(frames.n_rows, quiet=quiet)
-    with left_behind(unfinished, quiet=quiet), workers(options.cluster, frames) as on, line:
+    with (
+        workers(options.cluster, frames) as on,
+        left_behind(options.out, _key(frames, question, settings), options.resume, quiet) as unfinished,
+        line,
+    ):
         run = _Runner(unfinished, line, on)
         frames = replace(frames, progress=line.read)
         data = load_pieces(frames, question, lambda n: piece_rows(n, options.memory), run)
@@ -121,15 +124,19 @@ def check_target(out: Path, path: Path, frames: Frames, *, force: bool) -> None:
 
 
 @contextmanager
-def left_behind(unfinished: Unfinished, *, quiet: bool) -> Iterator[None]:
+def left_behind(target: Path, key: str, resume: bool, quiet: bool) -> Iterator[Unfinished]:
     """What a run leaves that ends early: nothing after bad input, else what another can go on from."""
+    unfinished = Unfinished(target, key, resume=resume)
     try:
-        yield
+        yield unfinished
     except OutputError:
         unfinished.close()
         raise
     except CS3VMError:
-        unfinished.discard()
+        if resume:
+            unfinished.close()
+        else:
+            unfinished.discard()
         raise
     except BaseException:
         unfinished.close()

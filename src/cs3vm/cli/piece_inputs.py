@@ -69,7 +69,12 @@ class PieceData:
     @property
     def known(self) -> Any:
         """What the classifier is told about the rows without label."""
-        return self.totals[self.positive] if self.other is None else self.other.n_positive
+        if self.other is not None:
+            return self.other.n_positive
+        total = self.totals[self.positive]
+        if len(self.labels.by_value) == 2:
+            return total
+        return {self.positive: total, self.negative: self.labels.unlabelled - total}  # both have a name then
 
     def source(self, frames: Any) -> TransformedSource:
         """The rows as features, from these frames or from a cluster that reads them."""
@@ -207,6 +212,11 @@ def load_pieces(frames: Frames, question: Question, piece_rows: Callable[[int], 
         raise TableError(
             "a table in pieces has two classes: with more of them fit a sample that fits into memory, or "
             "raise --memory"
+        )
+    if not question.is_plain and len(labels.by_value) < 2:
+        raise TableError(
+            f"only one class is labelled, {next(iter(labels.by_value))!r}: with totals by group, intervals or "
+            "weights a table in pieces needs labels of both"
         )
     columns = learn_columns(table, names, found.columns, found.n_rows, categorical, question.impute)
     if question.impute:
