@@ -195,7 +195,8 @@ def cell(rows: int, what: str) -> Row:
 def table(rows: list[Row]) -> str:
     """The rows as Markdown, beside the fit in memory where there is one; processor seconds in brackets."""
     lines = [
-        "| rows | source | seconds | once | passes | times once, per pass | objective | in memory | count | MB |",
+        "| rows | source | seconds | once | passes | times once, per pass | objective | in memory | count "
+        "| MB |",
         "|--:|---|--:|--:|--:|--:|--:|--:|---|--:|",
     ]
     in_memory = {row["rows"]: row for row in rows if row["what"] == "memory"}
