@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
+from ...model.profiles import profiles
 from ..core.active_set import DONE, TO_THE_END, copy_state, load_state, reset, set_side, set_sides, solve
 from ..core.arrays import DUAL, INTERCEPT, SIZE, WORK, Box, Rows, Scratch, State, new_state
 from ..core.margin_set import contract, dual_value
@@ -72,6 +73,9 @@ def _move(
 class Cells:
     """The current cell, its optimum, and moves to better ones."""
 
+    group: IntArray
+    members: list[NDArray[np.intp]]
+
     def __init__(self, search: Search, random_state: int, like: Cells | None = None) -> None:
         """``like`` are those of the same rows with another margin."""
         self.search, self.problem = search, search.problem
@@ -84,7 +88,7 @@ class Cells:
         self.is_held = np.zeros(self.problem.m, dtype=bool)
         self.free = self.problem.side == 0
         self.cell = self.problem.totals.cells
-        self.group, self.members = _groups(self.problem.U)
+        self.group, self.members = _groups(self.problem.U) if like is None else (like.group, like.members)
         self.z: Sides = np.zeros(self.problem.m, dtype=np.int8)
         self.settled: set[bytes] = set()
         # what the kernels' relaxed right-hand sides may hide
@@ -307,10 +311,9 @@ class Cells:
         return [int(i) for i in group if self.z[i] == self.z[j] and self.free[i]]
 
 
-def _groups(U: FloatArray) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
+def _groups(U: FloatArray) -> tuple[IntArray, list[NDArray[np.intp]]]:
     """Number the distinct rows, and list the rows of each number."""
-    _, group = np.unique(U, axis=0, return_inverse=True)
-    group = group.reshape(-1)
+    group = profiles(U)
     order = np.argsort(group, kind="stable")
     return group, np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 

@@ -80,7 +80,7 @@ def _turned(search: Search, plane: Plane, group: Group, directions: Sequence[Flo
     problem = search.problem
     number = min(max(ROWS // problem.m, LEAST), MOST)
     longer = [plane.w] if plane.w.any() else []
-    for v, least in _promising(search, plane, group, [*directions, *longer])[:number]:
+    for v, least in _promising(search, plane, group, [*directions, *longer], number):
         labelled, unlabelled = problem.X @ v, problem.U @ v
         search.spend((problem.n + problem.m) * problem.d)
         spread = max(float(unlabelled.std()), 1e-300)
@@ -95,8 +95,8 @@ def _turned(search: Search, plane: Plane, group: Group, directions: Sequence[Flo
 
 
 def _promising(
-    search: Search, plane: Plane, group: Group, directions: Sequence[FloatArray]
-) -> list[tuple[FloatArray, float]]:
+    search: Search, plane: Plane, group: Group, directions: Sequence[FloatArray], number: int
+) -> Iterator[tuple[FloatArray, float]]:
     """Directions and the least turns along them, the one with the least expected cost first."""
     problem = search.problem
     rows = group.rows[:: max(1, len(group.rows) // SAMPLE_ROWS)]
@@ -129,8 +129,10 @@ def _promising(
         for k, c in enumerate(best):
             if np.isfinite(cost[c, k]):
                 found.append((float(cost[c, k]), k, int(sign), float(least[c, k])))
-    basis = np.eye(problem.d)
-    return [
-        (sign * (basis[k] if k < problem.d else directions[k - problem.d]), turn)
-        for _, k, sign, turn in sorted(found)
-    ]
+    for _, k, sign, turn in sorted(found)[:number]:
+        if k < problem.d:
+            direction = np.zeros(problem.d)
+            direction[k] = sign
+        else:
+            direction = sign * directions[k - problem.d]
+        yield direction, turn
