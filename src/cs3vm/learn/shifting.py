@@ -58,7 +58,8 @@ def shift_to_totals(scores: FloatArray, weights: FloatArray, members: Any, low: 
     """
     scores, weights = np.asarray(scores, dtype=float), np.asarray(weights, dtype=float)
     low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
-    members = csr_array(members, dtype=float)
+    if not (isinstance(members, np.ndarray) and len(members) == 1):  # one row is faster as it is
+        members = csr_array(members, dtype=float)
     nobody, everybody = _settled(weights, members, low, high)
     free = ~(nobody | everybody)
     certain = members @ (weights * everybody)
@@ -118,8 +119,9 @@ def _solve_dual(
         counts = members @ (weights * p)
         over, under = np.maximum(counts - high, 0.0), np.maximum(low - counts, 0.0)
         slope = np.where(shifts > 0, counts - low, np.where(shifts < 0, counts - high, over - under))
-        curvature = ((members * (weights * p * (1.0 - p))) @ members.T).toarray()
-        return slope + price * shifts, curvature + np.diag(price)
+        curvature = (members * (weights * p * (1.0 - p))) @ members.T
+        dense = curvature if isinstance(curvature, np.ndarray) else curvature.toarray()
+        return slope + price * shifts, dense + np.diag(price)
 
     def keep_side(shifts: FloatArray, moved: FloatArray, slope: FloatArray) -> FloatArray:
         side = np.where(shifts != 0, np.sign(shifts), -np.sign(slope))

@@ -7,6 +7,7 @@ cost, the intercept and the count; whatever becomes the incumbent is judged agai
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +15,14 @@ import numpy as np
 from ..._typing import FloatArray, IntArray, RowArray
 from ...model.intercept import EMPTY_TOLERANCE, HingeSum
 from ...model.problem import Problem
-from ...model.window import Window
+from ...model.ranks import descending
+from ...model.window import Part, Window
 from ..jit import strict_kernel
 
 #: From this many unlabelled rows on, only the scores between the two best intercepts are sorted.
 WINDOW_ROWS = 2000
+#: The same with several totals, whose bounds take longer.
+SEVERAL_WINDOW_ROWS = 10_000
 
 
 class Judgement(NamedTuple):
@@ -87,7 +91,7 @@ class Ranking:
         if self.unit:
             ordered, weights = np.sort(-scores), self.weights
         else:
-            order = np.argsort(-scores, kind="stable")
+            order = descending(scores)
             ordered, weights = -scores[order], self.weights[order]
         prices = np.empty(len(ordered) + 1)
         _prices_of_one(weights, float(first), self.target, problem.count_penalty, prices)
@@ -102,29 +106,33 @@ class Ranking:
         breaks: Breaks,
         slack: float,
     ) -> Judgement:
+        rows = self.free if self.any_fixed else np.arange(len(unlabelled))
+        if len(unlabelled) <= SEVERAL_WINDOW_ROWS:
+            part = Part(rows, self.fixed_counts, limits, rows[:0])
+            return self._judge_part(unlabelled, breaks, slack, part)
+        problem = self.problem
+        hinge = HingeSum(labelled, problem.y, problem.C)
+        free = problem.side == 0 if self.any_fixed else None
+        margin = problem.side_margin
+        window = Window(hinge, unlabelled, free, problem.totals, self.fixed_counts, limits, margin)
+        return window.search(partial(self._judge_part, unlabelled, breaks, slack))
+
+    def _judge_part(self, unlabelled: FloatArray, breaks: Breaks, slack: float, part: Part) -> Judgement:
         problem, totals = self.problem, self.problem.totals
-        rows, counts = self.free if self.any_fixed else None, self.fixed_counts
-        if len(unlabelled) > WINDOW_ROWS and problem.side_margin == 0.0:
-            hinge = HingeSum(labelled, problem.y, problem.C)
-            free = problem.side == 0 if self.any_fixed else None
-            window = Window(hinge, unlabelled, free, totals, counts, limits)
-            rows, counts, limits = np.flatnonzero(window.inside), window.counts, window.limits
-        ranked = -(unlabelled if rows is None else unlabelled[rows])
-        order = np.argsort(ranked, kind="stable")
-        ranked = ranked[order]
-        prices = np.empty(len(ranked) + 1)
+        rows = part.rows[descending(unlabelled[part.rows])]
+        prices = np.empty(len(rows) + 1)
         _prices_of_several(
-            order if rows is None else rows[order],
+            rows,
             totals.weights,
             totals.of_row.start,
             totals.of_row.total,
             totals.low,
             totals.high,
             totals.penalty,
-            counts.copy(),
+            part.counts.copy(),
             prices,
         )
-        cost, b, _ = _cheapest(ranked, prices, *limits, breaks, problem.side_margin, slack)
+        cost, b, _ = _cheapest(-unlabelled[rows], prices, *part.limits, breaks, problem.side_margin, slack)
         return Judgement(cost, b, np.nan)  # sides are told by the best intercept
 
     def _ascending(self, breaks: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
