@@ -125,7 +125,7 @@ def _for_several(line: Line) -> Intercept | None:
     free, counts = line.side == 0, line.totals.counts(line.side > 0)
     rows = np.flatnonzero(free)
     if len(rows) <= WINDOW_ROWS:
-        return _among(line, Part(rows, counts, line.limits, rows[:0]))
+        return _among(line, Part(rows, counts, line.limits))
     window = Window(
         line.hinge,
         line.scores,
@@ -149,13 +149,21 @@ def _among(line: Line, part: Part) -> Intercept | None:
     c = int(np.argmin(cost))
     best: Intercept | None = None
     if np.isfinite(cost[c]):
-        z = line.given
-        z[part.above] = z[order[:c]] = 1
+        z = _given(line, part)
+        z[order[:c]] = 1
         price = totals.price(totals.counts(z))
         best = Intercept(float(b[c]), z, float(hinge(b[c : c + 1])[0]) + price, True)
     if line.side_margin > 0.0 or len(order) < 2:
         return best
     return _with_a_split(best, line, part, order, prices)
+
+
+def _given(line: Line, part: Part) -> NDArray[np.int8]:
+    """The sides with every row above a part positive, and those below it negative."""
+    z = line.given
+    if part.above is not None:
+        z[part.above] = 1
+    return z
 
 
 def prices_along(
@@ -224,8 +232,8 @@ def _with_a_split(
     for run in promising[:SPLITS]:
         if not promise[run] < (np.inf if best is None else best.cost):
             break
-        z = line.given
-        z[part.above] = z[order[: start[run]]] = 1
+        z = _given(line, part)
+        z[order[: start[run]]] = 1
         rows, exact = split(totals, z, order[start[run] : stop[run]])
         z[rows] = 1
         cost = float(hinge(b[run : run + 1])[0]) + totals.price(totals.counts(z))

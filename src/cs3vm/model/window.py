@@ -43,10 +43,18 @@ class Part(NamedTuple):
     rows: RowArray
     counts: FloatArray  #: of each total, with every row above them positive
     limits: tuple[float, float]  #: of the intercept: beyond them it passes other rows
-    above: RowArray  #: the free rows above them
+    above: BoolArray | None = None  #: which rows are above them; None where nobody asks
 
 
 Found = TypeVar("Found", bound=Costly | None)
+
+
+def number_of_bins(n_rows: int, n_totals: int, lowest: float, highest: float) -> tuple[int, float]:
+    """How many bins there are, and how wide they are; one if all scores are the same."""
+    bins = min(max(n_rows // max(n_totals, 1), LEAST_BINS), MOST_BINS)
+    width = (highest - lowest) / bins
+    flat = not width > 1e-12 * (1.0 + max(abs(lowest), abs(highest)))
+    return (1, max(highest - lowest, 1.0)) if flat else (bins, width)
 
 
 class Window:
@@ -65,10 +73,7 @@ class Window:
         """``counts`` are those of the rows that are not free."""
         self.scores, self.free, self.limits, self.side_margin = scores, free, limits, side_margin
         lowest, highest = float(scores.min()), float(scores.max())
-        self.bins = min(max(len(scores) // max(len(totals), 1), LEAST_BINS), MOST_BINS)
-        width = (highest - lowest) / self.bins
-        if not width > 1e-12 * (1.0 + max(abs(lowest), abs(highest))):
-            self.bins, width = 1, max(width, 1.0)
+        self.bins, width = number_of_bins(len(scores), len(totals), lowest, highest)
         self.number = np.minimum((scores - lowest) * (1.0 / width), self.bins - 1.0).astype(np.int64)
         self.above = self._counted_above(totals) + counts[:, None]
         # edge k is the lower end of bin k; beyond the last bin nothing is positive
@@ -85,7 +90,7 @@ class Window:
         """What ``look`` finds among the rows that can decide; None is what cannot be had at any price."""
         first, last = self._bins(self.at_an_edge)
         while True:
-            found = look(self._part(first, last))
+            found = look(self.part(first, last))
             if self.side_margin == 0.0:  # an edge can be had
                 return found
             wider = self._bins(np.inf if found is None else found.cost)
@@ -95,12 +100,13 @@ class Window:
 
     def _bins(self, value: float) -> tuple[int, int]:
         """The first and the last bin that may hold an intercept of at most this cost, and one more each."""
-        kept = np.flatnonzero(self.bound <= value * (1.0 + 1e-9)) if np.isfinite(value) else NONE
-        if len(kept) == 0:
+        kept = np.flatnonzero(self.bound <= value * (1.0 + 1e-9))
+        if len(kept) == 0 or not np.isfinite(value):
             return 0, self.bins - 1
         return max(0, int(kept[0]) - 1), min(self.bins - 1, int(kept[-1]) + 1)
 
-    def _part(self, first: int, last: int) -> Part:
+    def part(self, first: int, last: int) -> Part:
+        """The rows of these bins."""
         above, below = self.number > last, self.number < first
         inside = ~(above | below)
         if self.free is not None:
@@ -108,7 +114,7 @@ class Window:
         low = self.side_margin - float(np.min(self.scores[above], initial=np.inf))
         high = -self.side_margin - float(np.max(self.scores[below], initial=-np.inf))
         limits = max(self.limits[0], low), min(self.limits[1], high)
-        return Part(np.flatnonzero(inside), self.above[:, last + 1], limits, np.flatnonzero(above))
+        return Part(np.flatnonzero(inside), self.above[:, last + 1], limits, above)
 
     def _counted_above(self, totals: KnownTotals) -> FloatArray:
         """Weight of the free rows of each total in bin k and above, for each k, and none."""
@@ -121,6 +127,3 @@ class Window:
         above = np.zeros((len(totals), self.bins + 1))
         above[:, :-1] = np.cumsum(binned.reshape(len(totals), self.bins)[:, ::-1], axis=1)[:, ::-1]
         return above
-
-
-NONE = np.zeros(0, dtype=np.intp)
