@@ -91,8 +91,11 @@ def _read_file(path: Path, column: str) -> dict[str, Any]:
 
 
 def _texts(table: Table, name: str) -> list[str]:
-    column = table.frame[name].astype(object)
-    return [plain_text(value).strip() for value in column.where(column.notna(), "")]
+    import pandas as pd
+
+    codes, values = pd.factorize(table.frame[name])
+    texts = [*(plain_text(value).strip() for value in values), ""]  # the last one is for empty cells
+    return [texts[code] for code in codes.tolist()]
 
 
 def _long(path: Path, groups: list[str], classes: list[str], totals: list[str]) -> dict[str, Any]:
@@ -134,8 +137,9 @@ def group_columns(table: Table, totals: Sequence[ColumnTotals]) -> dict[str, Any
     columns = {}
     for one in totals:
         table.require(one.column, "column for --totals-by:")
-        cells = [_as_group(text) for text in _texts(table, one.column)]
-        columns[one.column] = np.array([text or None for text in cells], dtype=object)
+        cells = _texts(table, one.column)
+        groups = {text: _as_group(text) or None for text in set(cells)}
+        columns[one.column] = np.array([groups[text] for text in cells], dtype=object)
     return columns
 
 
