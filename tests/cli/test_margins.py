@@ -141,6 +141,40 @@ def test_the_report_has_the_totals(people):
     assert "effective size" in result.stdout
 
 
+def test_a_threshold_for_each_group(people, tmp_path):
+    frame, truth, rows = people
+    totals_of(frame, truth, rows, "region").rename("total").to_csv("t.csv")
+    words = ("--totals-by", "region=t.csv", "--exclude", "wt,region", "--group-intercepts")
+    found = summary(*words, "--count-penalty", "10")
+    assert all(one["missed"] == 0 for one in found["totals"])
+    model = load_model(Path("people.model.json"))
+    assert model.thresholds[0].groups == ("north", "south", "west")
+    labels = pd.read_csv("people.labels.csv")
+    new = frame.drop(columns="cash")
+    new.to_csv("new.csv", index=False)
+    assert run("predict", "people.model.json", "new.csv").exit_code == 0
+    again = pd.read_csv("new.predictions.csv")
+    np.testing.assert_allclose(again["score"], labels["score"])
+    assert (again["predicted"] == labels["predicted"])[rows].all()
+    new.loc[:2, "region"] = ["east", None, "east"]
+    new.to_csv("new.csv", index=False)
+    result = run("predict", "people.model.json", "new.csv", "--force")
+    assert result.exit_code == 0
+    assert "3 rows have a group in column 'region' for which the model has no threshold" in " ".join(
+        result.stderr.split()
+    )
+    new.drop(columns="region").to_csv("new.csv", index=False)
+    result = run("predict", "people.model.json", "new.csv", "--force")
+    assert result.exit_code == 2
+    assert "no column of groups" in " ".join(result.stderr.split())
+
+
+def test_thresholds_need_groups(people):
+    result = fit("--n-positive", 30, "--group-intercepts")
+    assert result.exit_code == 2
+    assert "--group-intercepts needs to know the groups: give --totals-by" in " ".join(result.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("file", "words", "message"),
     [

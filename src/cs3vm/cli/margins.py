@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -132,14 +132,14 @@ def _listed(names: Sequence[str]) -> str:
 
 
 # -- columns of the table ------------------------------------------------------------------------------
-def group_columns(table: Table, totals: Sequence[ColumnTotals]) -> dict[str, Any]:
+def group_columns(table: Table, names: Iterable[str], purpose: str) -> dict[str, Any]:
     """The groups of all rows as text, by column; None where the cell is empty."""
     columns = {}
-    for one in totals:
-        table.require(one.column, "column for --totals-by:")
-        cells = _texts(table, one.column)
+    for name in names:
+        table.require(name, purpose)
+        cells = _texts(table, name)
         groups = {text: _as_group(text) or None for text in set(cells)}
-        columns[one.column] = np.array([groups[text] for text in cells], dtype=object)
+        columns[name] = np.array([groups[text] for text in cells], dtype=object)
     return columns
 
 
