@@ -7,14 +7,14 @@ multipliers of that problem: a convex dual with one variable per total, solved b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import expit, logsumexp, softmax
 
-from .._typing import BoolArray, FloatArray
+from .._typing import BoolArray, FloatArray, RowArray
 
 #: Newton steps at most; a dozen are usual.
 STEPS = 100
@@ -27,6 +27,8 @@ RIDGE, SHARING = 1e-14, 1e-3
 CONTRADICTION = 1e-6
 #: The longest step, and how far a shift may go beyond the scores: e^-40 is below all rounding.
 LONGEST, FARTHEST = 10.0, 40.0
+#: How often totals that overlap are met in turns, and the part of the weight that one may be missed by then.
+SWEEPS, MET = 100, 1e-9
 #: The shift of a class that no row has: finite, so that files can hold it.
 NEVER = -2000.0
 
@@ -161,6 +163,40 @@ def _newton(
             break
         shifts, now = moved, then
     return shifts
+
+
+def shift_classes_to_totals(
+    scores: FloatArray, weights: FloatArray, rows: Sequence[RowArray], table: FloatArray
+) -> FloatArray:
+    """The same by group: probabilities whose sums over the rows of each total are what it says of each class.
+
+    Totals that overlap are met in turns until all are, or as nearly as can be where they contradict each
+    other. Rows in no total stay as they are.
+
+    Parameters
+    ----------
+    scores
+        Log-odds of the rows, a column per class.
+    weights
+        How much each row counts.
+    rows
+        Which rows each total counts.
+    table
+        Classes by totals.
+    """
+    shifted = np.array(scores, dtype=float)
+    for _ in range(SWEEPS):
+        missed = 0.0
+        for g, own in enumerate(rows):
+            if len(own) == 0:
+                continue
+            found = shift_classes(shifted[own], weights[own], table[:, g])
+            before = softmax(shifted[own], axis=1)
+            missed = max(missed, float(np.abs(weights[own] @ (before - found.probabilities)).max()))
+            shifted[own] += np.maximum(found.shifts, NEVER)
+        if missed <= MET * float(weights.sum()):
+            break
+    return np.asarray(softmax(shifted, axis=1))
 
 
 def shift_classes(scores: FloatArray, weights: FloatArray, totals: FloatArray) -> Shifted:
