@@ -106,6 +106,19 @@ def test_groups_by_class(people, form):
     assert set(found["classes"]) == {"yes", "no", "often"}
 
 
+def test_classes_by_two_columns(people):
+    frame, truth, rows = people
+    answers = np.where(frame["age"] > 75, "often", truth)
+    frame["cash"] = np.where(rows, None, answers)
+    frame.to_csv("people.csv", index=False)
+    for column in ("region", "sex"):
+        pd.crosstab(frame[column][rows], answers[rows]).to_csv(f"{column}.csv")
+    words = ("--totals-by", "region=region.csv", "--totals-by", "sex=sex.csv", "--exclude", "wt")
+    found = summary(*words)
+    assert len(found["totals"]) == 15
+    assert all(one["missed"] == 0 for one in found["totals"])
+
+
 def test_weights_are_the_unit(people):
     frame, truth, rows = people
     total = float(frame["wt"][rows & (truth == "yes")].sum())

@@ -20,6 +20,8 @@ from .shifting import shift_classes_to_totals
 
 #: Scores are taken for log-odds in this part of their spread, whatever their scale is.
 ODDS_PER_SPREAD = 2.0
+#: The part of all rows by which raking may miss a total: the numbers are rounded anyway.
+ROUGHLY = 1e-5
 #: What a missed total costs, for each unit by which a cell has not what its scores say.
 DEARER = 1e4
 #: Nodes of the integer programme; its first relaxation is nearly always whole.
@@ -66,7 +68,7 @@ def _numbers_of_cells(scores: FloatArray, totals: KnownTotals, table: FloatArray
     centred = scores - scores.mean(axis=1, keepdims=True)
     spread = float(centred.std())
     odds = centred * (ODDS_PER_SPREAD / spread if spread > 0.0 else 1.0)
-    p = shift_classes_to_totals(odds, np.ones(len(scores)), totals.rows, table)
+    p = shift_classes_to_totals(odds, np.ones(len(scores)), totals.rows, table, ROUGHLY)
     cell = totals.cells
     expected = np.array([np.bincount(cell, p[:, k]) for k in range(p.shape[1])])
     expected = expected[:, np.unique(cell[np.diff(totals.of_row.start) > 0])]

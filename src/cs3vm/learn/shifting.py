@@ -27,8 +27,9 @@ RIDGE, SHARING = 1e-14, 1e-3
 CONTRADICTION = 1e-6
 #: The longest step, and how far a shift may go beyond the scores: e^-40 is below all rounding.
 LONGEST, FARTHEST = 10.0, 40.0
-#: How often totals that overlap are met in turns, and the part of the weight that one may be missed by then.
-SWEEPS, MET = 100, 1e-9
+#: How often totals that overlap are met in turns, the part of the weight that one may be missed by then, and
+#: the part of what was missed before that shows that they contradict each other.
+SWEEPS, MET, STUCK = 100, 1e-9, 0.98
 #: The shift of a class that no row has: finite, so that files can hold it.
 NEVER = -2000.0
 
@@ -166,7 +167,7 @@ def _newton(
 
 
 def shift_classes_to_totals(
-    scores: FloatArray, weights: FloatArray, rows: Sequence[RowArray], table: FloatArray
+    scores: FloatArray, weights: FloatArray, rows: Sequence[RowArray], table: FloatArray, met: float = MET
 ) -> FloatArray:
     """The same by group: probabilities whose sums over the rows of each total are what it says of each class.
 
@@ -183,8 +184,10 @@ def shift_classes_to_totals(
         Which rows each total counts.
     table
         Classes by totals.
+    met
+        The part of the weight that a total may be missed by.
     """
-    shifted = np.array(scores, dtype=float)
+    shifted, before_that = np.array(scores, dtype=float), np.inf
     for _ in range(SWEEPS):
         missed = 0.0
         for g, own in enumerate(rows):
@@ -194,8 +197,9 @@ def shift_classes_to_totals(
             before = softmax(shifted[own], axis=1)
             missed = max(missed, float(np.abs(weights[own] @ (before - found.probabilities)).max()))
             shifted[own] += np.maximum(found.shifts, NEVER)
-        if missed <= MET * float(weights.sum()):
+        if missed <= met * float(weights.sum()) or missed > STUCK * before_that:
             break
+        before_that = missed
     return np.asarray(softmax(shifted, axis=1))
 
 
