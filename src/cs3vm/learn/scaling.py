@@ -91,9 +91,13 @@ def paper_scaling(X: FloatArray) -> Scaling:
 
 def zscore_scaling(X: FloatArray, weights: FloatArray | None = None) -> Scaling:
     """Mean 0 and standard deviation 1; a constant coordinate stays 0."""
-    mean = np.average(X, axis=0, weights=weights)
-    deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-    constant = deviation <= 1e-12 * (1e-300 + np.abs(X).max(axis=0))
+    share = np.full(len(X), 1.0 / len(X)) if weights is None else weights / weights.sum()
+    mean = share @ X
+    squares = X - mean
+    squares *= squares
+    deviation = np.sqrt(share @ squares)
+    largest = np.maximum(X.max(axis=0), -X.min(axis=0))
+    constant = deviation <= 1e-12 * (1e-300 + largest)
     unit = np.where(constant, 1.0, deviation)
     return Scaling(
         np.where(constant, mean, rounded(mean, unit)), np.where(constant, 0.0, 1.0 / rounded(unit, unit))

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..._typing import FloatArray, RowArray
 from ...model.intercept import prices_along
+from ...model.ranks import descending
 from .incumbent import IMPROVEMENT, Plane, Search
 
 #: How often rows that still block are turned apart.
@@ -58,7 +59,7 @@ def blocking(search: Search, plane: Plane) -> Group | None:
     rows = ranking.free if ranking.any_fixed else np.arange(problem.m)
     if len(rows) == 0:
         return None
-    rows = rows[np.argsort(-plane.unlabelled[rows], kind="stable")]
+    rows = rows[descending(plane.unlabelled[rows])]
     scores = plane.unlabelled[rows]
     totals = np.append(0.0, np.cumsum(problem.weights[rows]))
     gaps = scores[:-1] - scores[1:] >= 2.0 * problem.side_margin * (1.0 - 1e-9)
