@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, RowArray
-from ...model.window import ranked_values
+from ...model.ranks import ranked_values
 from .incumbent import Plane, Search
 
 #: Shares of the unlabelled rows whose scores make up the local slope of the count, then numbers of rows.

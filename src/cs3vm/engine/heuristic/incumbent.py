@@ -15,6 +15,7 @@ from ...convex.svm import root_bound, solve_convex, with_miscount
 from ...model.budget import Budget
 from ...model.intercept import EMPTY_TOLERANCE, Intercept, prices_along
 from ...model.problem import Problem
+from ...model.ranks import descending
 from ...model.result import Result
 from ...model.status import Callback, Status, TracePoint
 from ..core.quadratic import COMPILED_COLUMNS, FINE, ROUGH, solve_rows
@@ -178,7 +179,7 @@ class Search:
         z = (problem.side > 0).astype(np.int8)
         free = ranking.free if ranking.any_fixed else np.arange(problem.m)
         if not ranking.unit:
-            free = free[np.argsort(-plane.unlabelled[free], kind="stable")]
+            free = free[descending(plane.unlabelled[free])]
             short, over = prices_along(problem.totals, problem.totals.counts(z), free)
             z[free[: int(np.argmin(short + over))]] = 1
             return z
