@@ -210,12 +210,31 @@ def test_new_rows_in_pieces(people, monkeypatch):
     assert (found.predicted == whole.predicted).all()
 
 
+def test_thresholds_of_groups_in_pieces(people, monkeypatch):
+    frame, _ = people
+    own = frame[frame.cash.isna()]
+    (own.groupby("region").size() // 2).rename("total").rename_axis("group").to_csv("totals.csv")
+    words = ("--totals-by", "region=totals.csv", "--group-intercepts", "--method", "direct", "--no-certainty")
+    done(fit("people.csv", *words))
+    frame.loc[[5, 2000], "region"] = "nowhere"
+    frame.to_csv("new.csv", index=False)
+    whole = done(run("predict", "people.model.json", "new.csv", "--allow-unseen"))
+    expected = Path("new.predictions.csv").read_bytes()
+    monkeypatch.setattr(memory, "MOST", 700)
+    more = ("--allow-unseen", "--memory", "1KB", "--force")
+    pieces = done(run("predict", "people.model.json", "new.csv", *more))
+    assert Path("new.predictions.csv").read_bytes() == expected
+    for result in (whole, pieces):
+        assert "2 rows have a group in column 'region'" in " ".join(result.stderr.split())
+
+
 # -- what is refused -----------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--method", "svm"), "--method svm is not possible for a table in pieces"),
         (("--norm", "l1"), "--norm l1 is not possible"),
+        (("--group-intercepts",), "--group-intercepts is not possible"),
         (("--side-margin", "0"), "no row may lie on the plane"),
         (("--n-positive-range", "5:9"), "--n-positive-range needs a table in memory"),
         (("--features", "agee"), "no column for --features: 'agee'. Did you mean 'age'"),

@@ -34,8 +34,8 @@ def blobs(seed: int, n: int = 12, m: int = 60, d: int = 2) -> Problem:
 def test_brute_force(chunk):
     """Feasible, never below the optimum, bounds never above it; P3 and WIRCM reach it.
 
-    The larger third is given to SCIP as P3, and of ten instances one is clustered and solved by it; the others
-    by the engine, which is faster.
+    The larger third is given to SCIP as P3, and of ten instances one is clustered and solved by it; the
+    others by the engine, which is faster.
     """
     for i in range(PER_CHUNK):
         solver = "bnb" if i % 10 else "scip"

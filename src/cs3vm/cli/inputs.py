@@ -128,7 +128,8 @@ def check_columns(table: Table, question: Question) -> None:
 def _other(table: Table, question: Question) -> Known:
     """What the classifier is told if it is more than a plain number; it checks it itself."""
     weight = None if question.weight is None else read_weight(table, question.weight)
-    groups = group_columns(table, question.totals_by) if question.totals_by else None
+    names = [one.column for one in question.totals_by]
+    groups = group_columns(table, names, "column for --totals-by:") if names else None
     return other_totals(question)._replace(groups=groups, weight=weight)
 
 

@@ -191,6 +191,7 @@ def _check(settings: Settings) -> None:
     refused = {
         f"--method {settings.method}": settings.method not in ("auto", "direct") and "leave it out",
         f"--norm {settings.norm}": settings.norm != "l2" and "leave it out",
+        "--group-intercepts": settings.group_intercepts and "leave it out",
         "--side-margin 0": settings.side_margin != "auto"
         and float(settings.side_margin) == 0.0
         and "leave it out: no row may lie on the plane",

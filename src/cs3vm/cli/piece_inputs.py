@@ -108,7 +108,7 @@ class ToPiece:
             self.encoding.transform(table),
             text_labels(table, self.label),
             None if self.weight is None else read_weight(table, self.weight),
-            group_columns(table, self.totals_by),
+            group_columns(table, [one.column for one in self.totals_by], "column for --totals-by:"),
             piece.where,
         )
 
@@ -215,8 +215,8 @@ def load_pieces(frames: Frames, question: Question, piece_rows: Callable[[int], 
         )
     if not question.is_plain and len(labels.by_value) < 2:
         raise TableError(
-            f"only one class is labelled, {next(iter(labels.by_value))!r}: with totals by group, intervals or "
-            "weights a table in pieces needs labels of both"
+            f"only one class is labelled, {next(iter(labels.by_value))!r}: with totals by group, intervals "
+            "or weights a table in pieces needs labels of both"
         )
     columns = learn_columns(table, names, found.columns, found.n_rows, categorical, question.impute)
     if question.impute:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,10 +18,11 @@ from ..large.calibration import Calibrated
 from ..large.exact_sums import ExactSums
 from ..large.pieces import Piece
 from ..tables.frames import FramePiece
-from ..tables.model_file import Model
+from ..tables.model import Model
 from .margins import group_texts
 from .outputs import identifiers, probability_columns, score_columns
 from .piece_inputs import ToPiece
+from .thresholds import model_groups, unknown_groups
 
 
 @dataclass(eq=False)
@@ -31,6 +33,7 @@ class Written:
     n_undecided: int = 0
     counts: dict[str, int] = field(default_factory=dict)  #: rows by the class that was predicted
     groups: dict[Any, ExactSums] = field(default_factory=dict)
+    unknown: dict[str, Counter[str]] = field(default_factory=dict)  #: groups without a threshold
     parts: list[tuple[int, str]] = field(default_factory=list)  #: first row and name of the file
 
     def combine(self, other: Written) -> Written:
@@ -40,6 +43,8 @@ class Written:
         for name, count in other.counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
         self.groups = GroupAdder.combine(self.groups, other.groups)
+        for column, names in other.unknown.items():
+            self.unknown[column] = self.unknown.get(column, Counter()) + names
         self.parts += other.parts
         return self
 
@@ -117,7 +122,7 @@ class WriteLabels:
         counts = np.bincount(labels.codes[unlabelled], minlength=2).tolist()
         undecided = int(np.count_nonzero(labels.undecided & unlabelled))
         by_class = dict(zip(classes, counts, strict=True))
-        return Written(len(piece), undecided, by_class, self._sums(frame, piece), [part])
+        return Written(len(piece), undecided, by_class, self._sums(frame, piece), parts=[part])
 
     def _sums(self, frame: FramePiece, piece: Piece) -> dict[Any, ExactSums]:
         if self.by is None:
@@ -140,7 +145,8 @@ class WritePredictions:
     def __call__(self, frame: FramePiece) -> Written:
         """What was written."""
         model = self.model
-        scores = model.scores(model.encoding.transform(frame.table, allow_unseen=self.allow_unseen))
+        groups = model_groups(model, frame.table)
+        scores = model.scores(model.encoding.transform(frame.table, allow_unseen=self.allow_unseen), groups)
         labels = model.labels(scores)
         columns = {"predicted": labels, **score_columns(model, scores)}
         probabilities = model.probabilities(scores)
@@ -149,7 +155,7 @@ class WritePredictions:
         first = named_rows(frame, self.id, ("given", "undecided", "on_plane", *columns), self.with_file)
         part = write_part({**first, **columns}, self.folder, frame.first_row, self.kind)
         counts = {name: int(np.sum(labels == name)) for name in model.plane_classes}
-        return Written(len(frame.table), 0, counts, {}, [part])
+        return Written(len(frame.table), 0, counts, {}, unknown_groups(model, groups), [part])
 
 
 def write_all(

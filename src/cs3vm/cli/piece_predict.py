@@ -9,13 +9,14 @@ from pathlib import Path
 from ..exceptions import OutputError
 from ..tables.files import check_outputs
 from ..tables.frames import TextFrames, is_collection
-from ..tables.model_file import Model
+from ..tables.model import Model
 from ..tables.unfinished import Unfinished
 from .common import tell
 from .memory import piece_rows, plain_stem
 from .pass_line import PassLine
 from .piece_fit import check_target, open_table, workers
 from .piece_outputs import WritePredictions, write_all
+from .thresholds import unknown_notes
 
 
 def predict_in_pieces(
@@ -40,6 +41,9 @@ def predict_in_pieces(
         naming.require(id_, "column for --id:")
     for column in model.encoding.columns:
         naming.require(column.name)
+    grouped = [one.column for one in model.thresholds]
+    for name in grouped:
+        naming.require(name, "column of groups, each of which has a threshold in the model:")
     if text:
         check_outputs([out], force=force, inputs=[table, file])
     elif out.suffix == ".csv":
@@ -52,7 +56,7 @@ def predict_in_pieces(
     line = PassLine(frames.n_rows, quiet=quiet)
     frames = replace(
         frames.reading(
-            columns=tuple(dict.fromkeys([*names, *([id_] if id_ else [])])),
+            columns=tuple(dict.fromkeys([*names, *grouped, *([id_] if id_ else [])])),
             as_text=frozenset(c.name for c in model.encoding.columns if c.kind == "category"),
             verbatim=frozenset([id_] if id_ else []),
             piece_rows=piece_rows(n_features, memory),
@@ -81,4 +85,5 @@ def predict_in_pieces(
     except BaseException:
         unfinished.discard()
         raise
+    tell(unknown_notes(written.unknown), quiet=quiet)
     return out, written.counts, written.n_rows

@@ -14,7 +14,7 @@ from . import piece_options as piece_opt
 from .common import check_packages, tell
 
 if TYPE_CHECKING:
-    from ..tables.model_file import Model
+    from ..tables.model import Model
 
 
 def predict(
@@ -43,6 +43,9 @@ def predict(
 
     Beside the score stand the probabilities of the classes, unless an older version wrote the model.
 
+    A model with --group-intercepts reads the groups from the column of the same name; rows of an unknown
+    group get the mean threshold, with a note.
+
     The total is not used: it belongs to the rows that were fitted. Their labels are in people.labels.csv.
     """
     check_packages()
@@ -50,6 +53,7 @@ def predict(
     from ..tables.reading import read_table, write_csv
     from .memory import memory_for_table, needs_pieces
     from .outputs import identifiers, probability_columns, score_columns
+    from .thresholds import model_groups, unknown_groups, unknown_notes
     from .words import class_counts
 
     fitted = load_model(model)
@@ -76,10 +80,11 @@ def predict(
     rows = read_table(table, categories, [id_] if id_ else [])
     if id_ is not None:
         rows.require(id_, "column for --id:")
-    scores = fitted.scores(fitted.encoding.transform(rows, allow_unseen=allow_unseen))
+    groups = model_groups(fitted, rows)
+    scores = fitted.scores(fitted.encoding.transform(rows, allow_unseen=allow_unseen), groups)
     labels = fitted.labels(scores)
     check_outputs([out], force=force, inputs=[table, model])
-    tell(rows.notes, quiet=quiet)
+    tell([*rows.notes, *unknown_notes(unknown_groups(fitted, groups))], quiet=quiet)
     columns = {"predicted": labels, **score_columns(fitted, scores)}
     probabilities = fitted.probabilities(scores)
     if probabilities is not None:

@@ -186,7 +186,8 @@ def _learn_scaling(parameters: Parameters, X: Any, weight: FloatArray) -> Scalin
     if precomputed:
         check_square(X)
     used = weight > 0
-    return make_scaling(None if precomputed else parameters.standardize, X[used], weight[used])
+    rows, own = (X, weight) if used.all() else (X[used], weight[used])
+    return make_scaling(None if precomputed else parameters.standardize, rows, own)
 
 
 def _check_norm(parameters: Parameters) -> None:

@@ -91,9 +91,12 @@ def paper_scaling(X: FloatArray) -> Scaling:
 
 def zscore_scaling(X: FloatArray, weights: FloatArray | None = None) -> Scaling:
     """Mean 0 and standard deviation 1; a constant coordinate stays 0."""
-    mean = np.average(X, axis=0, weights=weights)
-    deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-    return zscore_of(mean, deviation, np.abs(X).max(axis=0))
+    share = np.full(len(X), 1.0 / len(X)) if weights is None else weights / weights.sum()
+    mean = share @ X
+    squares = X - mean
+    squares *= squares
+    deviation = np.sqrt(share @ squares)
+    return zscore_of(mean, deviation, np.maximum(X.max(axis=0), -X.min(axis=0)))
 
 
 def zscore_of(mean: FloatArray, deviation: FloatArray, largest: FloatArray) -> Scaling:

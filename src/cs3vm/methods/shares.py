@@ -17,6 +17,9 @@ START_ROWS = 16
 HEURISTIC_SHARE, HEURISTIC_WORK = 0.25, 4e9
 #: With more unlabelled rows a proof is out of reach: most of the work and time goes to the heuristic.
 PROOF_ROWS, LARGE_HEURISTIC_SHARE, LARGE_HEURISTIC_WORK = 2000, 0.75, 1e10
+#: With so many, and an answer that may be farther from the optimum than this, not even the first node of an
+#: exact search would be finished: none is begun, unless the solver was named.
+NODE_ROWS, NODE_GAP = 100_000, 0.05
 #: Nodes of an exact search that the heuristic of ``auto`` gets on small problems: they settle most of them.
 FIRST_NODES = 400
 

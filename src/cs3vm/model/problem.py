@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._typing import FloatArray, RowArray
 from ..exceptions import InvalidProblemError
 from . import norms
+from .gather import take_rows
 from .intercept import HingeSum, Intercept, best_intercept
 from .norms import NORMS, Norm
 from .totals import KnownTotals, Totals, as_totals, bind
@@ -267,14 +268,12 @@ class Problem:
 
     def with_rows(self, labelled: RowArray, rows: RowArray) -> Problem:
         """The same problem with its rows in another order."""
-        X, U = self.X[labelled], self.U[rows]
-        X.flags.writeable = U.flags.writeable = False  # so that they need not be copied
         return replace(
             self,
-            X=X,
+            X=take_rows(self.X, labelled),
             y=self.y[labelled],
             C=self.C[labelled],
-            U=U,
+            U=take_rows(self.U, rows),
             n_positive=self.n_positive if self.one_total else self.totals.taken(rows),
             weights=self.weights[rows],
             side=self.side[rows],

@@ -93,11 +93,11 @@ def missing_count(table: Table, names: Sequence[str]) -> int:
 
 # -- learning ----------------------------------------------------------------------------------------
 def _learn(table: Table, name: str, declared: bool, impute: bool) -> Column:
-    tally = tally_values(table, name)
-    if not tally:
+    if len(factorize(table, name)[1]) == 0:
         raise no_values(table, name)
     kind = "category" if declared else _kind(table, name)
     if kind == "category":
+        tally = tally_values(table, name)
         check_categories(table, name, len(tally), len(table), declared)
         return category(name, tally, impute)
     values = numbers_of(table, name)
@@ -133,7 +133,7 @@ def factorize(table: Table, name: str) -> tuple[NDArray[np.intp], Any]:
         codes, values = pd.factorize(table.frame[name])
     except TypeError as error:
         raise _nested(table, name) from error
-    if any(isinstance(value, bytes | tuple) for value in values):
+    if values.dtype == object and any(isinstance(value, bytes | tuple) for value in values):
         raise _nested(table, name)
     return codes, values
 
