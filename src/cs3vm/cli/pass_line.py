@@ -42,15 +42,18 @@ class PassLine:
     def done(self, name: str, seconds: float, *, kept: bool = False) -> None:
         """Take note that a pass is complete."""
         how = "from the run before" if kept else f"{seconds:.1f} s"
-        if not self.quiet:
-            typer.echo(f"pass {self.number} ({name}): {how}", err=True)
+        text = f"pass {self.number} ({name}): {how}"
+        if self._live is not None:
+            self.console.print(text, markup=False, highlight=False)
+        elif not self.quiet:
+            typer.echo(text, err=True)
         self.number, self.rows, self.began = self.number + 1, 0, time.perf_counter()
 
     def text(self) -> str:
         """The line as it is now."""
         whole = "" if self.n_rows is None else f" of {self.n_rows}"
-        seconds = time.perf_counter() - self.began
-        return f"pass {self.number}: {self.rows}{whole} rows  {seconds:.1f} s"
+        done = f"{self.rows}{whole} rows" if self.rows else "between passes"  # a search in memory
+        return f"pass {self.number}: {done}  {time.perf_counter() - self.began:.1f} s"
 
     def __enter__(self) -> PassLine:
         from rich.live import Live
