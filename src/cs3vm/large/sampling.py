@@ -85,7 +85,7 @@ def drawn_places(
     """
     promising = np.arange(len(hashes)) if below is None else np.flatnonzero(hashes < np.uint64(below))
     kept = promising[lowest(hashes[promising], number)]
-    if len(kept) == len(hashes) or not cells.any():
+    if len(kept) == len(hashes) or by_cell == 0:
         return np.sort(kept)
     return np.union1d(kept, lowest_by(hashes, cells, int(cells.max()) + 1, by_cell))
 

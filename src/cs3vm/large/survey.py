@@ -26,7 +26,7 @@ class Asked(NamedTuple):
     mark: Any  #: the value of an unlabelled row, besides missing ones
     seed: int
     n_sample: int  #: rows that are drawn
-    by_cell: int  #: rows that are drawn from each cell at least
+    by_cell: int  #: rows that are drawn from each cell at least; 0 where there are no groups
     n_rows: int | None  #: in the whole table, if that is known
     sums: bool = True  #: whether means and deviations are wanted
 
