@@ -9,6 +9,8 @@ from __future__ import annotations
 # -- the start that a solver gets from the heuristic ---------------------------------------------------
 #: At most so much work, and this share of the limits: the solver's own search is the point.
 START_SHARE, START_WORK = 0.2, 1e9
+#: With at most so many unlabelled rows the whole search takes less than the heuristic would.
+START_ROWS = 16
 
 # -- auto: a heuristic, then the proof -----------------------------------------------------------------
 #: The heuristic stops by itself when it stagnates; it never does more work than this, or than this share.
