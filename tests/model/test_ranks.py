@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cs3vm.model.ranks import descending, highest
+from cs3vm.model.ranks import SAMPLE, VERY_MANY, descending, highest, ranked_values
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 3, 9])
@@ -39,3 +39,20 @@ def test_the_highest_are_those_of_a_sort(seed):
         np.testing.assert_array_equal(
             highest(scores, weights, total), by_sorting(scores, weights, total), err_msg=str(share)
         )
+
+
+@pytest.mark.parametrize("kind", ["normal", "equal", "two", "sorted", "misleading"])
+@pytest.mark.parametrize("place", [0, 1, 5000, VERY_MANY, 3 * VERY_MANY // 2 - 1])
+def test_it_is_the_value_of_a_sort(kind, place):
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal(3 * VERY_MANY // 2)
+    if kind == "equal":
+        scores[:] = 2.0
+    elif kind == "two":
+        scores = np.where(scores > 0.3, 1.0, -1.0)
+    elif kind == "sorted":
+        scores.sort()
+    elif kind == "misleading":  # those that are looked at first tell nothing about the others
+        scores[:: len(scores) // SAMPLE] += 100.0
+    places = [place, place + 1] if place + 1 < len(scores) else [place]
+    assert np.array_equal(ranked_values(scores, places), np.sort(scores)[places])

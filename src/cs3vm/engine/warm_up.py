@@ -36,6 +36,7 @@ from .exact.tree import Tree
 from .heuristic.improve import improve
 from .heuristic.judge import SEVERAL_WINDOW_ROWS, Ranking
 from .jit import is_compiled, remove_stale
+from .passes import warm_up_passes
 
 try:
     import fcntl
@@ -140,7 +141,8 @@ def _cache_folder() -> str | None:
 
 
 def warm_up_heuristic() -> None:
-    """The heuristic's part, and what it needs besides for several totals."""
+    """The heuristic's part, what it needs besides for several totals, and what looks at rows in pieces."""
+    warm_up_passes()
     problem = _tiny_problem()
     if improve(problem, time_limit=60.0, patience=0).status is Status.INTERRUPTED:
         raise KeyboardInterrupt

@@ -96,7 +96,11 @@ def zscore_scaling(X: FloatArray, weights: FloatArray | None = None) -> Scaling:
     squares = X - mean
     squares *= squares
     deviation = np.sqrt(share @ squares)
-    largest = np.maximum(X.max(axis=0), -X.min(axis=0))
+    return zscore_of(mean, deviation, np.maximum(X.max(axis=0), -X.min(axis=0)))
+
+
+def zscore_of(mean: FloatArray, deviation: FloatArray, largest: FloatArray) -> Scaling:
+    """The same for columns with these means, standard deviations and largest absolute values."""
     constant = deviation <= 1e-12 * (1e-300 + largest)
     unit = np.where(constant, 1.0, deviation)
     return Scaling(

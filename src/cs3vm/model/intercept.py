@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray
-from .ranks import descending
+from .ranks import descending, ranked_values
 from .splitting import split
 from .subset_sum import nearest_subset
 from .totals import KnownTotals
@@ -265,7 +265,9 @@ def _for_one_total(line: Line) -> Intercept | None:
     best: Intercept | None = None
     if np.isfinite(cost[c]):
         z = line.given
-        if above:
+        if above and len(free) == len(scores):
+            z[scores > scores[order[0]]] = 1
+        elif above:
             z[free[scores[free] > scores[order[0]]]] = 1
         z[order[:c]] = 1
         best = Intercept(float(b[c]), z, float(cost[c]), True)
@@ -288,20 +290,21 @@ def _ranked_window(
     The hinge sum falls towards its minimisers and the miscount towards the τ-quantile, so the best ``b``
     lies between the two (each moved inside the limits). One more row at each end closes the outer intervals.
     """
-    s = scores[free]
+    s = scores if len(free) == len(scores) else scores[free]
     rank = len(s) - min(max(round(target), 0), len(s))
     places = [i for i in (rank - 1, rank) if 0 <= i < len(s)]
-    around = np.partition(s, places)[places]
+    around = ranked_values(s, places)
     q0, q1 = np.clip((-around.max(), -around.min()), *limits)
     f0, f1 = np.clip(minimisers, *limits)
     low, high = (min(f1, q0), q1) if f1 < q0 else (q0, max(f0, q1))
     above, below = s > -low, s < -high
     keep = ~(above | below)
     if above.any():
-        keep |= s == s[above].min()
+        keep |= s == np.min(s, where=above, initial=np.inf)
     if below.any():
-        keep |= s == s[below].max()
-    order = free[keep][descending(s[keep])]
+        keep |= s == np.max(s, where=below, initial=-np.inf)
+    kept = np.flatnonzero(keep)
+    order = free[kept[descending(s[kept])]]
     return order, int(np.count_nonzero(s > scores[order[0]]))
 
 

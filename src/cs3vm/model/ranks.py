@@ -10,6 +10,8 @@ from .._typing import BoolArray, FloatArray, RowArray
 MANY = 1000
 #: Where so many of the first scores have ties, there will be others.
 PROBE = 64
+#: From so many scores on, about so many of them tell where a rank lies, up to so many places.
+VERY_MANY, SAMPLE, SPARE = 100_000, 4096, 160
 #: Bins in which the scores that matter for a count are looked for.
 BINS = 1024
 
@@ -47,3 +49,22 @@ def highest(scores: FloatArray, weights: FloatArray, total: float) -> BoolArray:
     counted = np.append(0.0, np.cumsum(weights[rows])) + (above[k + 1] if k + 1 < len(above) else 0.0)
     chosen[rows[: int(np.argmin(np.abs(counted - total)))]] = True
     return np.asarray(chosen)
+
+
+def ranked_values(scores: FloatArray, places: list[int]) -> FloatArray:
+    """The values at these neighbouring places of the ascending order, exactly.
+
+    Of many scores a few thousand tell between which two values they lie, so that only those are ordered.
+    """
+    if len(scores) < VERY_MANY:
+        return np.partition(scores, places)[places]
+    few = np.sort(scores[:: len(scores) // SAMPLE])
+    share = len(few) / len(scores)
+    low = few[max(0, int(share * places[0]) - SPARE)]
+    high = few[min(len(few) - 1, int(share * places[-1]) + SPARE)]
+    below = int(np.count_nonzero(scores < low))
+    inside = scores[(scores >= low) & (scores <= high)]
+    if not below <= places[0] <= places[-1] < below + len(inside):
+        return np.partition(scores, places)[places]
+    within = [place - below for place in places]
+    return np.asarray(np.partition(inside, within)[within])

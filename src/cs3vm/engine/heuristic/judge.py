@@ -15,7 +15,7 @@ import numpy as np
 from ..._typing import FloatArray, IntArray, RowArray
 from ...model.intercept import EMPTY_TOLERANCE
 from ...model.problem import Problem
-from ...model.ranks import descending
+from ...model.ranks import descending, ranked_values
 from ...model.window import Part
 from ..jit import strict_kernel
 from .bins import Breaks, CompiledWindow, minimiser
@@ -142,7 +142,7 @@ class Ranking:
         """
         rank = len(scores) - min(max(round(self.target), 0), len(scores))
         places = [i for i in (rank - 1, rank) if 0 <= i < len(scores)]
-        around = np.partition(scores, places)[places]
+        around = ranked_values(scores, places)
         lo, hi = min(-favourite, float(around.min())), max(-favourite, float(around.max()))
         above = scores > hi
         inside = scores[~above & (scores >= lo)]
