@@ -40,6 +40,7 @@ SLOW = (
     "tests/cli/test_margins.py::test_totals_by_two_columns",
     "tests/cli/test_margins.py::test_weights_are_the_unit",
     "tests/cli/test_several.py::test_the_report_escapes_names_and_shows_every_class",
+    "tests/engine/exact/test_flips.py",
     "tests/engine/exact/test_groups.py::test_groups_close_nodes_and_change_nothing_else",
     "tests/engine/heuristic/test_corners.py::test_the_best_corner_is_a_point_of_the_problem",
     "tests/engine/heuristic/test_tilt.py::test_no_margin_is_no_worse_than_a_margin",

@@ -75,7 +75,7 @@ class State(NamedTuple):
 
 
 # Positions in Scratch.counter.
-WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED, GROUP_RAISED = range(8)
+WORK, WORK_LIMIT, FLIP_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED, GROUP_RAISED = range(9)
 
 
 class Scratch(NamedTuple):
@@ -177,8 +177,8 @@ def new_state(n_labelled: int, n_rows: int, rank: int) -> State:
 
 def new_scratch(n_labelled: int, m: int, d: int, rank: int) -> Scratch:
     """Allocate the room for pivots; there is no work limit."""
-    counter = np.zeros(8, dtype=np.int64)
-    counter[WORK_LIMIT] = np.iinfo(np.int64).max
+    counter = np.zeros(9, dtype=np.int64)
+    counter[[WORK_LIMIT, FLIP_LIMIT]] = np.iinfo(np.int64).max
     return Scratch(
         u=np.zeros(rank + 5),
         beta=np.zeros(rank + 5),

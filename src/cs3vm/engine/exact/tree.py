@@ -16,6 +16,7 @@ from ..core.arrays import (
     BOUND,
     BRANCH_ROW,
     FLIP_BOUND,
+    FLIP_LIMIT,
     INTERCEPT,
     MISS_PRICE,
     OBJ,
@@ -47,6 +48,9 @@ from .pairs import (
 
 _JOINT_ROWS = 2500  # the joint-flip matrix has the square of this size
 _BISECTIONS = 5  # steps in which the joint bound of a node is found
+#: The flips of the root and of every other node are evaluated until this much work, or at the root this share
+#: of the limit, is done.
+_ROOT_FLIPS, _NODE_FLIPS, _FLIP_SHARE = 4e9, 1e9, 0.3
 #: Before branching, pairs are evaluated until this much work, or this share of the limits, is done.
 _PAIR_WORK, _PAIR_SHARE = 2e9, 0.3
 #: Later they go on while the bound of all is that of the root: up to this share of all work, in portions that
@@ -250,6 +254,8 @@ class Tree:
         r = self.relaxation
         both = self.depth == 0
         self.graph.num[LOCAL] = int(both and self.problem.m <= LOCAL_ROWS)
+        flips = min(_ROOT_FLIPS, _FLIP_SHARE * self.options.work_limit) if both else _NODE_FLIPS
+        r.tmp.counter[FLIP_LIMIT] = self.effort + int(flips)
         while True:
             # slices of work, not of seconds: where a node pauses must not depend on the machine
             r.tmp.counter[WORK_LIMIT] = int(r.tmp.counter[WORK]) + _SLICE
