@@ -109,6 +109,18 @@ def scaling(max_rows: int = 2_000_000, out: Path | None = None) -> None:
 
 
 @app.command()
+def large(
+    max_rows: int = 100_000_000,
+    parquet_rows: Annotated[int, typer.Option(help="Rows that are also written as Parquet; 0: none.")] = 0,
+    out: Path | None = None,
+) -> None:
+    """Rows in pieces: time, passes, memory and objective against N, beside the fit in memory."""
+    from benchmarks import large as bench
+
+    bench.run(out or RESULTS / "large.csv", max_rows, parquet_rows)
+
+
+@app.command()
 def kernels(
     data: Data = "../shared/pmlb",
     max_n: int = 150,

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import matplotlib.pyplot as plt
 import pytest
 
 import cs3vm
@@ -98,6 +99,7 @@ def test_readme_links_resolve():
 @pytest.fixture
 def execute():
     pytest.importorskip("mkdocs")
+    plt.close("all")  # pictures that are open are drawn, also those of other tests
     spec = importlib.util.spec_from_file_location("execute", ROOT / "docs" / "hooks" / "execute.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -11,12 +11,14 @@ The rooms of the house. Each may import from those above it, never from those be
     proofs            proofs of optimality as files, and their checker
     engine.jit        compiling: decorators and the cache
     engine.core       what both searches share: arrays, node solver, safe bounds, relaxation
+    engine.passes     rows in pieces: scores, bins and sums of one piece
     engine.heuristic  good planes fast: starts, count steps, cells, subsamples
     engine.exact      the tree: frontier, nodes, flips, pairs, groups, incumbent, proof writer
     engine.warm_up    what compiles first
     solvers           one function ``Problem -> Result`` per backend: bnb, scip, gurobi, highs
     methods           the paper's algorithms and ours, over solvers: svm, rcm, ircm, wircm, direct, auto
     learn             scikit-learn's side: labels, totals, scaling, kernels, the fit, the classifier
+    large             rows in pieces: more data than memory holds
     selection         choosing a model without more labels
     tables            tables and models as files: dialects, encoding, model files
     report            one HTML page about a fit, and its figures

@@ -106,6 +106,19 @@ def test_groups_by_class(people, form):
     assert set(found["classes"]) == {"yes", "no", "often"}
 
 
+def test_classes_by_two_columns(people):
+    frame, truth, rows = people
+    answers = np.where(frame["age"] > 75, "often", truth)
+    frame["cash"] = np.where(rows, None, answers)
+    frame.to_csv("people.csv", index=False)
+    for column in ("region", "sex"):
+        pd.crosstab(frame[column][rows], answers[rows]).to_csv(f"{column}.csv")
+    words = ("--totals-by", "region=region.csv", "--totals-by", "sex=sex.csv", "--exclude", "wt")
+    found = summary(*words)
+    assert len(found["totals"]) == 15
+    assert all(one["missed"] == 0 for one in found["totals"])
+
+
 def test_weights_are_the_unit(people):
     frame, truth, rows = people
     total = float(frame["wt"][rows & (truth == "yes")].sum())
@@ -139,6 +152,40 @@ def test_the_report_has_the_totals(people):
     assert "region: north" in page
     assert "effective size" in page
     assert "effective size" in result.stdout
+
+
+def test_a_threshold_for_each_group(people, tmp_path):
+    frame, truth, rows = people
+    totals_of(frame, truth, rows, "region").rename("total").to_csv("t.csv")
+    words = ("--totals-by", "region=t.csv", "--exclude", "wt,region", "--group-intercepts")
+    found = summary(*words, "--count-penalty", "10")
+    assert all(one["missed"] == 0 for one in found["totals"])
+    model = load_model(Path("people.model.json"))
+    assert model.thresholds[0].groups == ("north", "south", "west")
+    labels = pd.read_csv("people.labels.csv")
+    new = frame.drop(columns="cash")
+    new.to_csv("new.csv", index=False)
+    assert run("predict", "people.model.json", "new.csv").exit_code == 0
+    again = pd.read_csv("new.predictions.csv")
+    np.testing.assert_allclose(again["score"], labels["score"])
+    assert (again["predicted"] == labels["predicted"])[rows].all()
+    new.loc[:2, "region"] = ["east", None, "east"]
+    new.to_csv("new.csv", index=False)
+    result = run("predict", "people.model.json", "new.csv", "--force")
+    assert result.exit_code == 0
+    assert "3 rows have a group in column 'region' for which the model has no threshold" in " ".join(
+        result.stderr.split()
+    )
+    new.drop(columns="region").to_csv("new.csv", index=False)
+    result = run("predict", "people.model.json", "new.csv", "--force")
+    assert result.exit_code == 2
+    assert "no column of groups" in " ".join(result.stderr.split())
+
+
+def test_thresholds_need_groups(people):
+    result = fit("--n-positive", 30, "--group-intercepts")
+    assert result.exit_code == 2
+    assert "--group-intercepts needs to know the groups: give --totals-by" in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize(

@@ -179,11 +179,52 @@ def test_a_table_of_classes_by_group(sample):
     assert len(clf.fit_.met_totals) == 6
 
 
-def test_several_classes_with_several_margins_are_refused(sample):
+def two_margins(sample):
+    """Labels of three classes; columns of groups; and what is known of both columns."""
     y, table = three_classes(sample)
-    groups = {"region": sample.region, "sex": sample.sex}
-    with pytest.raises(InvalidProblemError, match="one column of groups only"):
-        quick().fit(sample.X, y, n_positive={"region": table, "sex": {"f": table["north"]}}, groups=groups)
+    rows, truth = np.isnan(y), np.digitize(sample.X[:, 0], [-0.4, 0.4])
+    by_sex = {
+        name: {c: int(np.sum((truth == c) & rows & (sample.sex == name))) for c in range(3)}
+        for name in ("f", "m")
+    }
+    return y, {"region": sample.region, "sex": sample.sex}, {"region": table, "sex": by_sex}
+
+
+def test_several_classes_meet_several_margins_together(sample):
+    y, groups, known = two_margins(sample)
+    moved = known["region"]["north"], known["sex"]["f"]
+    for one in moved:  # another table than the truth
+        one[0] += 1
+        one[2] -= 1
+    clf = quick().fit(sample.X, y, n_positive=known, groups=groups)
+    for column, table in known.items():
+        for name, totals in table.items():
+            rows = np.isnan(y) & (groups[column] == name)
+            assert {c: int(np.sum(clf.transduction_[rows] == c)) for c in range(3)} == totals
+            assert clf.probabilities_[rows].sum(axis=0) == pytest.approx(list(totals.values()), abs=1e-5)
+    assert len(clf.fit_.met_totals) == 12
+    assert all(one.missed == 0 for one in clf.fit_.met_totals)
+
+
+def test_small_contradictions_of_classes_are_shown(sample):
+    y, groups, known = two_margins(sample)
+    known["sex"]["f"][0] += 1
+    known["sex"]["f"][2] -= 1
+    clf = quick().fit(sample.X, y, n_positive=known, groups=groups)
+    assert sum(abs(one.missed) for one in clf.fit_.met_totals) == 2
+    assert any("contradict each other by 2" in str(note) for note in clf.fit_.totals_notes)
+
+
+def test_large_contradictions_of_classes_are_all_in_the_message(sample):
+    y, groups, known = two_margins(sample)
+    most = known["sex"]["f"][0] + known["sex"]["f"][1] + known["sex"]["f"][2]
+    known["sex"]["f"] = {0: 0, 1: most, 2: 0}
+    with pytest.raises(InvalidProblemError, match="the totals cannot hold together") as error:
+        quick().fit(sample.X, y, n_positive=known, groups=groups)
+    said = str(error.value)
+    for c in range(3):
+        assert f"of {c}" in said
+    assert said.count("'sex' adds up to") == 3
 
 
 def test_a_table_that_does_not_add_up(sample):

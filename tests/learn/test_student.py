@@ -83,7 +83,7 @@ def test_without_unlabelled_rows_the_plane_predicts():
 def test_it_is_the_svm_of_all_labels(kernel, positive):
     X, _, clf = fitted(kernel=kernel, predictor="student", C=3.0, pos_label=positive)
     rows, signs, prices = taught(clf)
-    w, b = (part[0] for part in clf.fit_._student)
+    w, b = (part[0] for part in clf.fit_.student_planes)
     theirs = SVC(kernel="linear", C=1.0, tol=1e-8).fit(rows, signs)
     best = value(theirs.coef_[0], theirs.intercept_[0], rows, signs, prices)
     assert value(w, b, rows, signs, prices) == pytest.approx(best, rel=1e-5)
@@ -99,7 +99,7 @@ def test_weights_are_prices():
     total = float(weight[np.isnan(y)] @ (truth[np.isnan(y)] == 1))
     clf = CS3VMClassifier("top_tau", kernel="rbf").fit(X, y, n_positive=total, sample_weight=weight)
     rows, signs, prices = taught(clf)
-    w, b = (part[0] for part in clf.fit_._student)
+    w, b = (part[0] for part in clf.fit_.student_planes)
     assert len(np.unique(prices)) == 3
     theirs = SVC(kernel="linear", C=1.0, tol=1e-8).fit(rows, signs, sample_weight=prices)
     best = value(theirs.coef_[0], theirs.intercept_[0], rows, signs, prices)

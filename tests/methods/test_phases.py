@@ -15,6 +15,7 @@ from cs3vm import Problem, Result, Status, solve, verify
 from cs3vm.engine.exact.tree import Tree
 from cs3vm.engine.heuristic.local_search import LocalSearch
 from cs3vm.engine.warm_up import warm_up
+from cs3vm.methods import shares
 from cs3vm.methods.phases import Phases
 from cs3vm.model.status import TracePoint
 from cs3vm.solvers import SOLVERS, bnb_, find_solver
@@ -164,3 +165,14 @@ def test_a_proof_is_written_where_the_heuristic_settles_the_problem(method, tmp_
     assert result.is_optimal
     assert result.extras["proof"]
     assert verify(problem, tmp_path / "proof.gz")
+
+
+@pytest.mark.parametrize("solver", ["auto", "bnb"])
+def test_where_not_even_one_node_would_be_finished_none_is_begun(solver, monkeypatch):
+    rng = np.random.default_rng(5)
+    problem = Problem(rng.normal(size=(20, 3)), rng.choice([-1, 1], 20), rng.normal(size=(700, 3)), 100)
+    monkeypatch.setattr(shares, "NODE_ROWS", 600)
+    monkeypatch.setattr(shares, "NODE_GAP", 0.0)
+    found = solve(problem, "auto", solver=solver, time_limit=5, work_limit=1e8)
+    assert found.found
+    assert (found.n_nodes == 0) == (solver == "auto")

@@ -79,6 +79,8 @@ def test_best_estimator_is_the_candidate_fitted_to_all_labels():
     np.testing.assert_array_equal(search.transduction_, alone.transduction_)
     np.testing.assert_array_equal(search.predict(X), alone.predict(X))
     np.testing.assert_allclose(search.decision_function(X), alone.decision_function(X))
+    np.testing.assert_allclose(search.predict_proba(X), alone.predict_proba(X))
+    assert not hasattr(CS3VMSearch(classifier(), {"C": [1.0]}), "predict_proba")  # nothing is fitted
     known = [label is not None for label in y]
     assert search.score(X[known], y[known]) == alone.score(X[known], y[known])
     assert search.classes_.tolist() == ["inner", "outer"]

@@ -77,13 +77,68 @@ def test_several_totals_survive_the_file(fitted, tmp_path):
     assert load_model(tampered(path, lambda d: d["model"]["result"].pop("totals"))).known_totals == {}
 
 
-def test_thresholds_of_groups_are_refused(fitted):
+def with_thresholds(fitted, groups, **parameters):
     X, clf = fitted
     y = np.where(clf.fit_.labels.codes < 0, None, clf.transduction_)
-    own = CS3VMClassifier("top_tau", pos_label="b", group_intercepts=True)
-    own.fit(X, y, n_positive=9, groups=np.arange(30) % 2)
-    with pytest.raises(ModelFileError, match="group_intercepts"):
-        make_model(own.fit_, ENCODING, "cash", {})
+    own = CS3VMClassifier("top_tau", pos_label="b", group_intercepts=True, **parameters)
+    return own.fit(X, y, n_positive=9, groups=groups)
+
+
+@pytest.mark.parametrize("predictor", ["plane", "student"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_thresholds_of_groups_survive_the_file(fitted, tmp_path, kernel, predictor):
+    X, _ = fitted
+    groups = {"land": np.where(np.arange(30) % 3 == 0, "ü", "a"), "sex": np.array(["f", "m"] * 15)}
+    own = with_thresholds(fitted, groups, kernel=kernel, predictor=predictor)
+    path = tmp_path / "t.json"
+    rule = estimate_probabilities(own.fit_).rule
+    save_model(make_model(own.fit_, ENCODING, "cash", {}, rule), path)
+    model = load_model(path)
+    assert json.loads(path.read_text())["version"] == 6
+    assert [one.column for one in model.thresholds] == ["land", "sex"]
+    scores = model.scores(X, groups)
+    assert np.ptp(scores - model.scores(X)) > 0.01  # groups make a difference
+    np.testing.assert_allclose(scores, -own.decision_function(X, groups), atol=1e-9)
+    np.testing.assert_allclose(model.scores(X), -own.decision_function(X), atol=1e-9)
+    np.testing.assert_array_equal(model.labels(scores), own.predict(X, groups))
+    np.testing.assert_allclose(model.probabilities(scores), own.predict_proba(X, groups)[:, ::-1], atol=1e-9)
+    save_model(model, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+def test_unknown_groups_have_the_mean_threshold(fitted, tmp_path):
+    X, _ = fitted
+    own = with_thresholds(fitted, {"land": np.array(["x", "y"] * 15)})
+    save_model(make_model(own.fit_, ENCODING, "cash", {}), tmp_path / "t.json")
+    model = load_model(tmp_path / "t.json")
+    elsewhere = np.array(["z", None] * 15, dtype=object)
+    assert not model.thresholds[0].known(elsewhere).any()
+    np.testing.assert_array_equal(model.scores(X, {"land": elsewhere}), model.scores(X))
+    np.testing.assert_allclose(model.scores(X), -own.decision_function(X, {"land": elsewhere}), atol=1e-9)
+
+
+def test_thresholds_need_the_name_of_a_column(fitted):
+    with pytest.raises(ModelFileError, match="must name their column"):
+        make_model(with_thresholds(fitted, np.arange(30) % 2).fit_, ENCODING, "cash", {})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda one: one["groups"].append("new"), "its thresholds do not fit its planes"),
+        (lambda one: one["groups"].__setitem__(0, one["groups"][1]), "its thresholds do not fit"),
+        (lambda one: one["planes"][0].append(1.0), "its thresholds do not fit"),
+        (lambda one: one.update(student=one["planes"]), "its thresholds do not fit"),
+        (lambda one: one.pop("column"), "'thresholds' in model has a wrong value"),
+        (lambda one: one.update(planes=[["x"]]), "'thresholds' in model has a wrong value"),
+    ],
+)
+def test_wrong_thresholds_are_refused(fitted, tmp_path, change, message):
+    own = with_thresholds(fitted, {"land": np.array(["x", "y"] * 15)})
+    path = tmp_path / "t.json"
+    save_model(make_model(own.fit_, ENCODING, "cash", {}), path)
+    with pytest.raises(ModelFileError, match=message):
+        load_model(tampered(path, lambda d: change(d["model"]["thresholds"][0])))
 
 
 def test_a_file_without_probabilities_has_none(path, fitted):

@@ -75,6 +75,7 @@ def fit(
     components: opt.Components = None,
     norm: opt.NormOfWeights = opt.Norms.L2,
     predictor: opt.Predictor = opt.Predictors.AUTO,
+    group_intercepts: opt.GroupIntercepts = False,
     seed: opt.Seed = 0,
     no_accuracy: opt.NoAccuracy = False,
     no_certainty: opt.NoCertainty = False,
@@ -119,6 +120,7 @@ def fit(
         predictor.value,
         work,
         totals_of.value,
+        group_intercepts,
     )
     settings.check()
     by_group = read_totals_by(totals_by)

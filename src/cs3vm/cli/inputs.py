@@ -122,7 +122,8 @@ def _other(table: Table, question: Question) -> Known:
     by: dict[str | None, Any] = {one.column: one.totals for one in question.totals_by}
     given = by | ({} if whole is None else {None: whole}) if by else whole
     weight = None if question.weight is None else read_weight(table, question.weight)
-    groups = group_columns(table, question.totals_by) if by else None
+    names = [one.column for one in question.totals_by]
+    groups = group_columns(table, names, "column for --totals-by:") if by else None
     words = said(question.n_positive, question.totals_by) or "a known share"
     return Known(given, question.positive_rate, groups, weight, words)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,8 +91,11 @@ def _read_file(path: Path, column: str) -> dict[str, Any]:
 
 
 def _texts(table: Table, name: str) -> list[str]:
-    column = table.frame[name].astype(object)
-    return [plain_text(value).strip() for value in column.where(column.notna(), "")]
+    import pandas as pd
+
+    codes, values = pd.factorize(table.frame[name])
+    texts = [*(plain_text(value).strip() for value in values), ""]  # the last one is for empty cells
+    return [texts[code] for code in codes.tolist()]
 
 
 def _long(path: Path, groups: list[str], classes: list[str], totals: list[str]) -> dict[str, Any]:
@@ -129,13 +132,14 @@ def _listed(names: Sequence[str]) -> str:
 
 
 # -- columns of the table ------------------------------------------------------------------------------
-def group_columns(table: Table, totals: Sequence[ColumnTotals]) -> dict[str, Any]:
+def group_columns(table: Table, names: Iterable[str], purpose: str) -> dict[str, Any]:
     """The groups of all rows as text, by column; None where the cell is empty."""
     columns = {}
-    for one in totals:
-        table.require(one.column, "column for --totals-by:")
-        cells = [_as_group(text) for text in _texts(table, one.column)]
-        columns[one.column] = np.array([text or None for text in cells], dtype=object)
+    for name in names:
+        table.require(name, purpose)
+        cells = _texts(table, name)
+        groups = {text: _as_group(text) or None for text in set(cells)}
+        columns[name] = np.array([groups[text] for text in cells], dtype=object)
     return columns
 
 

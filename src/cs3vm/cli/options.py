@@ -177,6 +177,14 @@ Weight = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+GroupIntercepts = Annotated[
+    bool,
+    typer.Option(
+        "--group-intercepts",
+        help="Give each group of --totals-by a threshold of its own, so that its total can be met.",
+        rich_help_panel=SEARCH,
+    ),
+]
 PositiveRate = Annotated[
     float | None,
     typer.Option(

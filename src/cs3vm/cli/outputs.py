@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..learn.classifier import CS3VMClassifier
     from ..learn.fit import Fit
     from ..learn.sensitivity import Sensitivity
-    from ..tables.model_file import Model
+    from ..tables.model import Model
     from ..tables.reading import Table
     from .inputs import Data
     from .looks import Looks
@@ -76,7 +76,7 @@ def write_answer(
     columns = {
         "given": data.y,
         "predicted": fit.labels.decode(fit.codes),
-        **score_columns(model, model.plane_scores(data.X)),
+        **score_columns(model, model.plane_scores(data.X, None if data.other is None else data.other.groups)),
     }
     columns |= probability_columns([str(name) for name in fit.classes.tolist()], looks.probable.rows)
     columns["undecided"] = fit.undecided.astype(int)

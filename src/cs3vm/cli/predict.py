@@ -13,7 +13,8 @@ from . import options as opt
 from .common import check_packages, tell
 
 if TYPE_CHECKING:
-    from ..tables.model_file import Model
+    from ..tables.model import Model
+    from ..tables.reading import Table
 
 
 def predict(
@@ -37,6 +38,9 @@ def predict(
 
     Beside the score stand the probabilities of the classes, unless an older version wrote the model.
 
+    A model with --group-intercepts reads the groups from the column of the same name; rows of an unknown
+    group get the mean threshold, with a note.
+
     The total is not used: it belongs to the rows that were fitted. Their labels are in people.labels.csv.
     """
     check_packages()
@@ -51,10 +55,11 @@ def predict(
     rows = read_table(table, categories, [id_] if id_ else [])
     if id_ is not None:
         rows.require(id_, "column for --id:")
-    scores = fitted.scores(fitted.encoding.transform(rows, allow_unseen=allow_unseen))
+    groups, notes = _groups(fitted, rows)
+    scores = fitted.scores(fitted.encoding.transform(rows, allow_unseen=allow_unseen), groups)
     labels = fitted.labels(scores)
     check_outputs([out], force=force, inputs=[table, model])
-    tell(rows.notes, quiet=quiet)
+    tell([*rows.notes, *notes], quiet=quiet)
     columns = {"predicted": labels, **score_columns(fitted, scores)}
     probabilities = fitted.probabilities(scores)
     if probabilities is not None:
@@ -67,6 +72,26 @@ def predict(
         for name, count in counts.items():
             typer.echo(f"{count} of {len(rows)} rows are predicted to be {fitted.label}={name}")
         typer.echo(f"Written: {out}")
+
+
+def _groups(fitted: Model, rows: Table) -> tuple[dict[str, Any], list[str]]:
+    """The groups with thresholds of their own, by column, and a note on those that the fit did not have."""
+    from .margins import group_columns
+
+    columns = [one.column for one in fitted.thresholds]
+    groups = group_columns(rows, columns, "column of groups, each of which has a threshold in the model:")
+    notes = []
+    for one in fitted.thresholds:
+        cells = groups[one.column]
+        unknown = ~one.known(cells)
+        if unknown.any():
+            names = sorted({"an empty cell" if text is None else repr(text) for text in cells[unknown]})
+            more = ", ..." if len(names) > 5 else ""
+            notes.append(
+                f"{int(unknown.sum())} rows have a group in column {one.column!r} for which the model has no "
+                f"threshold ({', '.join(names[:5])}{more}): they get the mean one"
+            )
+    return groups, notes
 
 
 def _prediction_summary(fitted: Model, counts: dict[str, int], n_rows: int, out: Path) -> dict[str, Any]:

@@ -57,6 +57,7 @@ class Settings:
     predictor: str = "auto"
     work_limit: float | None = None
     totals_of: str = "unlabelled"
+    group_intercepts: bool = False
 
     def check(self) -> None:
         """Refuse unknown names before anything is read."""
@@ -91,4 +92,5 @@ class Settings:
             predictor=self.predictor,
             work_limit=self.work_limit,
             totals_of=self.totals_of,
+            group_intercepts=self.group_intercepts,
         )

@@ -34,8 +34,9 @@ from .exact.node import process
 from .exact.pair_values import pair_values
 from .exact.tree import Tree
 from .heuristic.improve import improve
-from .heuristic.judge import Ranking
+from .heuristic.judge import SEVERAL_WINDOW_ROWS, Ranking
 from .jit import is_compiled, remove_stale
+from .passes import warm_up_passes
 
 try:
     import fcntl
@@ -140,12 +141,13 @@ def _cache_folder() -> str | None:
 
 
 def warm_up_heuristic() -> None:
-    """The heuristic's part, and what it needs besides for several totals."""
+    """The heuristic's part, what it needs besides for several totals, and what looks at rows in pieces."""
+    warm_up_passes()
     problem = _tiny_problem()
     if improve(problem, time_limit=60.0, patience=0).status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    interval = replace(problem, n_positive=Totals([Total(None, 7, 9)]))
-    Ranking(interval).judge(problem.X[:, 0], problem.U[:, 0])
+    several = replace(_tiny_problem(SEVERAL_WINDOW_ROWS + 1), n_positive=Totals([Total(None, 7, 9)]))
+    Ranking(several).judge(several.X[:, 0], several.U[:, 0])
 
 
 def help_to_compile() -> None:
@@ -170,9 +172,9 @@ def _search() -> None:
         raise KeyboardInterrupt
 
 
-def _tiny_problem() -> Problem:
+def _tiny_problem(m: int = 30) -> Problem:
     rng = np.random.default_rng(0)
-    return Problem(rng.normal(size=(12, 4)), np.array([1.0, -1.0] * 6), rng.normal(size=(30, 4)), 8)
+    return Problem(rng.normal(size=(12, 4)), np.array([1.0, -1.0] * 6), rng.normal(size=(m, 4)), 8)
 
 
 def _start_helper() -> Popen[bytes] | None:

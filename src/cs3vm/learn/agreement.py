@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import csr_array, eye_array, hstack, vstack
+from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
 from .._typing import FloatArray, IntArray, RowArray
 
@@ -42,7 +42,7 @@ def contradiction(
     weights
         Of all rows.
     """
-    member, weight = _cells(rows, weights)
+    member, weight = cells_of(rows, weights)
     number, cells = member.shape
     slack = eye_array(number)
     counts = hstack([member, slack, -slack])  # too few are made up for, too many are taken away
@@ -59,7 +59,35 @@ def contradiction(
     return Contradiction(float(found.fun) if found.fun > rounding else 0.0, misses)
 
 
-def _cells(rows: Sequence[RowArray], weights: FloatArray) -> tuple[csr_array, FloatArray]:
+def contradiction_of_classes(rows: Sequence[RowArray], table: FloatArray, n_rows: int) -> Contradiction:
+    """The same for rows of several classes.
+
+    Parameters
+    ----------
+    rows
+        Which rows each total counts.
+    table
+        Classes by totals: how many rows of each class it has. Misses come in the same order, class by class.
+    n_rows
+        How many rows there are.
+    """
+    member, sizes = cells_of(rows, np.ones(n_rows))
+    classes, cells = len(table), len(sizes)
+    number, misses = classes * cells, table.size
+    slack = eye_array(misses)
+    met = hstack([kron(eye_array(classes), member), slack, -slack])
+    whole = hstack([kron(np.ones((1, classes)), eye_array(cells)), csr_array((cells, 2 * misses))])
+    found = linprog(
+        np.append(np.zeros(number), np.ones(2 * misses)),
+        A_eq=vstack([met, whole]),
+        b_eq=np.append(table.ravel(), sizes),
+        method="highs",
+    )
+    size = float(found.fun) if found.fun > 1e-9 * max(1.0, n_rows) else 0.0
+    return Contradiction(size, found.x[number:].reshape(2, -1).sum(axis=0))
+
+
+def cells_of(rows: Sequence[RowArray], weights: FloatArray) -> tuple[csr_array, FloatArray]:
     """Which cells each total counts, and their weights."""
     cell: IntArray = np.zeros(len(weights), dtype=np.int64)
     for own in rows:

@@ -273,8 +273,9 @@ def _differences(
     """Of each feature the difference of the means in standard deviations, as it is and weighted."""
     rows, others = fit.rows[is_labelled], fit.rows[fit.unlabelled]
     centre, deviation = _moments(others, fit.problem.weights)
-    everybody = _moments(fit.rows[is_labelled | fit.unlabelled], None)[1]
-    unit = np.where(deviation > 1e-12 * (1.0 + np.abs(centre)), deviation, everybody)
+    constant, unit = deviation <= 1e-12 * (1.0 + np.abs(centre)), deviation.copy()
+    if constant.any():  # among the unlabelled rows
+        unit[constant] = _moments(fit.rows[is_labelled | fit.unlabelled][:, constant], None)[1]
     unit = np.where(unit > 0, unit, 1.0)
     found = []
     for one in (weight, weight if balanced is None else balanced):
@@ -289,7 +290,9 @@ def _moments(rows: Any, weight: FloatArray | None) -> tuple[FloatArray, FloatArr
     mean = np.asarray(share @ rows).ravel()
     if is_wide(rows):
         return mean, np.sqrt(np.maximum(np.asarray(share @ rows.power(2)).ravel() - mean**2, 0.0))
-    return mean, np.sqrt(share @ (rows - mean) ** 2)
+    squares = rows - mean
+    squares *= squares
+    return mean, np.sqrt(share @ squares)
 
 
 def _test(

@@ -10,11 +10,11 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, RowArray
 from ..exceptions import InvalidProblemError, Note
 from ..model.totals import Total, Totals
-from .agreement import contradiction, tolerated
+from .agreement import Contradiction, contradiction, contradiction_of_classes, tolerated
 from .class_totals import check_unit, nothing_unlabelled_error
 from .labels import Labels
 from .margins import Margin, Margins, check_length
-from .one_total import MOST_NAMES, Entry, RefusedError, Rows, interval, table
+from .one_total import Entry, RefusedError, Rows, interval, table
 
 #: So many problems are named in one message.
 MOST_PROBLEMS = 20
@@ -50,7 +50,7 @@ def bind_margins(given: Margins, labels: Labels, weight: FloatArray) -> Bound:
         nothing = [Totals([Total(None, 0.0)]) for _ in labels.plane_classes]
         return Bound(nothing, (np.flatnonzero(counts),))
     if labels.is_several:
-        _check_several(rows)
+        check_unit(rows.weight[rows.unlabelled])
     problems, entries, ends = _without_group(rows), [], []
     for entry in _entries(given, counts):
         try:
@@ -62,8 +62,9 @@ def bind_margins(given: Margins, labels: Labels, weight: FloatArray) -> Bound:
                 entries.append(entry)
                 ends.append(found)
     missed = 0.0
-    if not problems and not labels.is_several and _n_columns(given) > 1:
-        missed = _agree(entries, np.array([pair[0] for pair in ends]), rows, problems)
+    if not problems and _n_columns(given) > 1:
+        agree = _agree_by_class if labels.is_several else _agree
+        missed = agree(entries, np.array(ends), rows, problems)
     if problems:
         raise InvalidProblemError(_all_of(problems))
     counted = _places(entries, rows)
@@ -128,44 +129,52 @@ def _free_groups(given: Margins) -> Iterator[str]:
         yield from (margin.called(group) for group in margin.groups if group not in margin.totals)
 
 
-def _check_several(rows: Rows) -> None:
-    """Refuse what the totals of several classes cannot have yet."""
-    if _n_columns(rows.given) > 1:
-        raise InvalidProblemError(
-            "totals of more than two classes can be met together for one column of groups only: give "
-            "numbers for the groups of one column, and leave the others out"
-        )
-    check_unit(rows.weight[rows.unlabelled])
-
-
 # -- together ------------------------------------------------------------------------------------------
 def _agree(entries: Sequence[Entry], ends: FloatArray, rows: Rows, problems: list[Note]) -> float:
     """By how much overlapping totals contradict each other; more than rounding is a problem."""
-    weights = rows.weight[rows.unlabelled]
-    found = contradiction(_places(entries, rows), ends[:, 0], ends[:, 1], weights)
-    most = tolerated(len(entries), float(weights.sum()))
+    weights, own = rows.weight[rows.unlabelled], ends[:, 0]
+    found = contradiction(_places(entries, rows), own[:, 0], own[:, 1], weights)
+    names = [repr(entry.name) for entry in entries]
+    return _judge(found, names, _sums(entries, own, rows), float(weights.sum()), problems)
+
+
+def _agree_by_class(entries: Sequence[Entry], ends: FloatArray, rows: Rows, problems: list[Note]) -> float:
+    """The same for several classes, each of which has a number in each total."""
+    table, classes = ends[:, :, 0].T, rows.labels.classes.tolist()
+    found = contradiction_of_classes(_places(entries, rows), table, len(rows.unlabelled))
+    names = [f"{entry.name!r} ({name})" for name in classes for entry in entries]
+    sums = [_sums(entries, ends[:, c], rows, f" of {name}") for c, name in enumerate(classes)]
+    return _judge(found, names, "".join(dict.fromkeys(sums)), float(len(rows.unlabelled)), problems)
+
+
+def _judge(
+    found: Contradiction, names: Sequence[str], sums: str, weight: float, problems: list[Note]
+) -> float:
+    most = tolerated(len(names), weight)
     if found.size > most:
-        worst = np.argsort(-found.misses)[:MOST_NAMES]
-        missed = [f"{entries[i].name!r} by {found.misses[i]:g}" for i in worst if found.misses[i] > 0]
+        worst = np.argsort(-found.misses, kind="stable")
+        missed = [f"{names[i]} by {found.misses[i]:g}" for i in worst if found.misses[i] > 1e-9]
+        more = f" and {len(missed) - MOST_PROBLEMS} more" if len(missed) > MOST_PROBLEMS else ""
         problems.append(
             Note(
-                f"the totals cannot hold together: {_sums(entries, ends, rows)}whatever the labels, they "
-                f"are missed by {found.size:g} in all, for example {', '.join(missed)} (up to {most:g} would "
-                "be tolerated as rounding)"
+                f"the totals cannot hold together: {sums}whatever the labels, they are missed by "
+                f"{found.size:g} in all, such as {', '.join(missed[:MOST_PROBLEMS])}{more} (up to {most:g} "
+                "would be tolerated as rounding)"
             )
         )
     return found.size
 
 
-def _sums(entries: Sequence[Entry], ends: FloatArray, rows: Rows) -> str:
-    """What the columns add up to, where all of their groups have a total."""
-    said = []
+def _sums(entries: Sequence[Entry], ends: FloatArray, rows: Rows, what: str = "") -> str:
+    """What the columns add up to, where all of their groups have a total and it is not the same."""
+    said, seen = [], set()
     for margin in dict.fromkeys(entry.margin for entry in entries):
         own = [i for i, entry in enumerate(entries) if entry.margin == margin]
         if sum(len(rows.free(entries[i])) for i in own) == len(rows.unlabelled):
             low, high = ends[own].sum(axis=0)
-            said.append(f"{margin} adds up to {low:g}" + ("" if low == high else f" to {high:g}"))
-    return f"{', '.join(said)}; " if len(said) > 1 else ""
+            seen.add((low, high))
+            said.append(f"{margin} adds up to {low:g}" + ("" if low == high else f" to {high:g}") + what)
+    return f"{', '.join(said)}; " if len(seen) > 1 else ""
 
 
 def _note(error: RefusedError) -> Note:

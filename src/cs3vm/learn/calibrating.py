@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray
 from ..exceptions import InvalidProblemError, Note
 from .comparing import hide_labels
 from .fit import Fit
@@ -63,13 +62,13 @@ def _estimate(fit: Fit, hide: bool) -> Probabilities:
     totals = fit.problem.weights @ unlabelled
     own = rule = _calibrate(fit, by_class, slope.value, totals)
     if fit.has_student:
-        taught = class_scores(fit, _scores_by(fit, fit.predictor, fit.rows[fit.unlabelled]))
+        taught = class_scores(fit, _scores_by(fit, fit.predictor, fit.unlabelled, of_student=True))
         rule = _calibrate(fit, taught, slope.value, totals)
     rows = np.eye(len(fit.classes))[fit.codes]
     rows[fit.unlabelled] = unlabelled
     left_out = (fit.labels.codes < 0) & (fit.weight == 0)
     if left_out.any():
-        rows[left_out] = own.probabilities(class_scores(fit, _scores_by(fit, fit.planes, fit.rows_left_out)))
+        rows[left_out] = own.probabilities(class_scores(fit, _scores_by(fit, fit.planes, left_out)))
     return Probabilities(slope, own, rule, unlabelled, rows)
 
 
@@ -97,5 +96,10 @@ def class_scores(fit: Fit, scores: FloatArray) -> FloatArray:
     return scores if fit.labels.positive is None else both_sides(scores[:, 0], fit.labels.positive)
 
 
-def _scores_by(fit: Fit, planes: Planes, rows: Any) -> FloatArray:
-    return score_rows(rows, planes, fit.scaling, fit.kernel_map)
+def _scores_by(fit: Fit, planes: Planes, rows: BoolArray, *, of_student: bool = False) -> FloatArray:
+    """The scores of some rows of the fit, with the thresholds of their groups."""
+    scores = score_rows(fit.rows[rows], planes, fit.scaling, fit.kernel_map)
+    if fit.group_columns is None:
+        return scores
+    normals = fit.student_planes[0] if of_student else np.array([result.coef for result in fit.results])
+    return scores + fit.group_columns.shift(np.flatnonzero(rows), normals)

@@ -18,6 +18,7 @@ from scipy.stats import t as student_t
 from .._typing import BoolArray, FloatArray, IntArray, LabelArray
 from ..exceptions import InvalidProblemError, Note
 from ..methods.certain import MOST_ROWS, SHARE, WORK, CertainSides, certain_sides
+from ..model.ranks import highest
 from .baselines import BASELINES
 from .fit import Fit
 from .replicates import Replicate, replicates
@@ -193,10 +194,7 @@ def labels_of(fit: Fit, one: Replicate) -> IntArray:
     if fit.method == "svm":  # it knows no total
         positive = scores[:, 0] > 0
     else:
-        order = np.argsort(-scores[:, 0], kind="stable")
-        counted = np.append(0.0, np.cumsum(fit.problem.weights[order]))
-        positive = np.zeros(len(order), dtype=bool)
-        positive[order[: int(np.argmin(np.abs(counted - fit.totals[0])))]] = True
+        positive = highest(scores[:, 0], fit.problem.weights, float(fit.totals[0]))
     return np.where(positive, own, 1 - own)
 
 

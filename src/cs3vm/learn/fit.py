@@ -199,7 +199,7 @@ class Fit(Remembered):
         """What new rows of these groups have on top of their score for each plane that classifies them."""
         if self.group_columns is None:
             raise no_thresholds_error()
-        normals = self._student[0] if self.has_student else [result.coef for result in self.results]
+        normals = self.student_planes[0] if self.has_student else [result.coef for result in self.results]
         return self.group_columns.shift_new(groups, n_rows, np.asarray(normals))
 
     @cached_property
@@ -223,10 +223,10 @@ class Fit(Remembered):
     @property
     def predictor(self) -> Planes:
         """The planes by which new rows are classified: the student's, or those of the fit itself."""
-        return self.in_units(*self._student) if self.has_student else self.planes
+        return self.in_units(*self.student_planes) if self.has_student else self.planes
 
     @cached_property
-    def _student(self) -> tuple[FloatArray, FloatArray]:
+    def student_planes(self) -> tuple[FloatArray, FloatArray]:
         """The student's planes in the features of the problem; learnt when they are first asked for."""
         codes = self._codes_by_problem
         targets = [np.where(codes == c, 1.0, -1.0) for c in self.labels.plane_classes]
@@ -242,7 +242,7 @@ class Fit(Remembered):
         """On how many of the rows that count the student's class is not that of the fit."""
         if not self.has_student:
             return 0
-        normals, intercepts = self._student
+        normals, intercepts = self.student_planes
         parts = (rows @ normals.T + intercepts for rows in (self.problem.X, self.problem.U))
         return int(
             np.sum(np.concatenate([self._by_scores(part) for part in parts]) != self._codes_by_problem)

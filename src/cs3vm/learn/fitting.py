@@ -91,14 +91,24 @@ class Posed(NamedTuple):
         return tuple(replace(self.problem, y=target, n_positive=total) for target, total in planes)
 
 
-def pose(parameters: Parameters, X: Any, labels: Labels, weight: FloatArray, known: KnownTotals) -> Posed:
-    """Scale and map the rows, and state the problems; for the parameters see :func:`make_fit`."""
+def pose(
+    parameters: Parameters,
+    X: Any,
+    labels: Labels,
+    weight: FloatArray,
+    known: KnownTotals,
+    scaling: Scaling | RankScaling | None = None,
+) -> Posed:
+    """Scale and map the rows, and state the problems; for the parameters see :func:`make_fit`.
+
+    The ``scaling`` is learnt from the rows unless it is known from more than these.
+    """
     counts, is_labelled = weight > 0, labels.codes >= 0
     labelled, unlabelled = np.flatnonzero(is_labelled & counts), np.flatnonzero(~is_labelled & counts)
     _check_labelled(labels, labelled, unlabelled)
     bound = bind_margins(known.margins, labels, weight) if known.margins and known.margins.any else None
     totals: list[Any] = _totals(labels, known, weight[unlabelled]) if bound is None else list(bound.totals)
-    scaling = _learn_scaling(parameters, X, weight)
+    scaling = scaling or _learn_scaling(parameters, X, weight)
     _check_norm(parameters)
     rows, others, mapped = _features(parameters, scaling.transform(X), labelled, unlabelled, weight)
     group_columns = GroupColumns.of(known.margins, weight) if parameters.group_intercepts else None
@@ -176,7 +186,8 @@ def _learn_scaling(parameters: Parameters, X: Any, weight: FloatArray) -> Scalin
     if precomputed:
         check_square(X)
     used = weight > 0
-    return make_scaling(None if precomputed else parameters.standardize, X[used], weight[used])
+    rows, own = (X, weight) if used.all() else (X[used], weight[used])
+    return make_scaling(None if precomputed else parameters.standardize, rows, own)
 
 
 def _check_norm(parameters: Parameters) -> None:

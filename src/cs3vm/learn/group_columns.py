@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray, RowArray
-from ..exceptions import InvalidProblemError
+from ..exceptions import InvalidProblemError, Note
 from .margins import Margin, Margins, check_length, coded_columns
 
 #: How large the columns are.
@@ -32,7 +32,12 @@ class GroupColumns:
     def of(cls, given: Margins | None, weight: FloatArray) -> GroupColumns:
         """Those of the rows of a fit, of these weights."""
         if given is None or not given.margins:
-            raise InvalidProblemError("group_intercepts=True needs the group of every row: give groups")
+            raise InvalidProblemError(
+                Note(
+                    "group_intercepts=True needs the group of every row: give groups",
+                    "--group-intercepts needs to know the groups: give --totals-by column=file",
+                )
+            )
         check_length(given, len(weight))
         counted = [
             np.bincount(m.codes[m.codes >= 0], weight[m.codes >= 0], len(m.groups)) for m in given.margins
@@ -92,16 +97,22 @@ class GroupColumns:
         """The same for new rows of these groups."""
         return np.asarray(self.of_groups(groups, n_rows) @ normals[:, -self.number :].T)
 
-    def by_group(self, normals: FloatArray) -> dict[str, Any]:
-        """The same for each group, by its name: a number, or one for each of several planes."""
-        shifts, start = {}, normals.shape[1] - self.number
-        for margin, shares in zip(self.margins, self.shares, strict=True):
+    def shifts(self, normals: FloatArray) -> list[FloatArray]:
+        """The same for each group (row) of each margin, a column for each plane."""
+        found, start = [], normals.shape[1] - self.number
+        for shares in self.shares:
             own = normals[:, start : start + len(shares)]
             start += len(shares)
-            for g, group in enumerate(margin.groups):
-                shift = SCALE * (own[:, g] - own @ shares)
-                shifts[margin.called(group)] = shift if len(shift) > 1 else float(shift[0])
-        return shifts
+            found.append(SCALE * (own.T - own @ shares))
+        return found
+
+    def by_group(self, normals: FloatArray) -> dict[str, Any]:
+        """The same by the name of the group: a number, or one for each of several planes."""
+        return {
+            margin.called(group): shift if len(shift) > 1 else float(shift[0])
+            for margin, shifts in zip(self.margins, self.shifts(normals), strict=True)
+            for group, shift in zip(margin.groups, shifts, strict=True)
+        }
 
 
 def no_thresholds_error() -> InvalidProblemError:

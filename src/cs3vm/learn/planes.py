@@ -100,22 +100,14 @@ def assign_classes(results: Sequence[Result]) -> Assignment:
 
     Rows of groups without totals choose by the prices of all others together, as new rows do.
     """
-    from .assignment import Assignment, assign  # loads numba
+    from .assignment import assign  # loads numba
+    from .class_margins import assign_by_totals
 
     scores, problems = plane_scores(results), [result.problem for result in results]
     if problems[0].one_total:
         return assign(scores, [round(float(problem.totals.low[0])) for problem in problems])
-    table = np.array([problem.totals.low for problem in problems]).round()
-    groups = problems[0].totals.rows
-    known = np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
-    everybody = assign(scores[known], table.sum(axis=1))
-    labels = np.argmax(scores - everybody.prices, axis=1)
-    value = gap = 0.0
-    for g, rows in enumerate(groups):
-        own = assign(scores[rows], table[:, g])
-        labels[rows] = own.labels
-        value, gap = value + own.value, gap + own.gap
-    return Assignment(labels, everybody.prices, value, gap)
+    table = np.array([problem.totals.low for problem in problems])
+    return assign_by_totals(scores, problems[0].totals, table)
 
 
 def score_rows(

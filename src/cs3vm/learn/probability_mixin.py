@@ -32,15 +32,16 @@ class ProbabilityMixin:
     decision_function: Any
 
     @available_if(_has_total)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any, groups: Any = None) -> FloatArray:
         """The probability of each class, a column each, by the scores that also ``predict``.
 
         Over the unlabelled rows of ``fit`` each column adds up to the total of its class. How steep they are
         is learnt by hiding labels when they are first asked for, which takes about as long as the fit; see
-        :mod:`cs3vm.learn.probabilities`. Without unlabelled rows there are none.
+        :mod:`cs3vm.learn.probabilities`. Without unlabelled rows there are none. With ``group_intercepts``
+        the threshold is that of the row's group, without ``groups`` the mean one.
         """
         check_is_fitted(self)
-        values = self.decision_function(X)
+        values = self.decision_function(X, groups)
         scores = values if values.ndim == 2 else both_sides(values, 1)
         return estimate_probabilities(self.fit_).rule.probabilities(scores)
 

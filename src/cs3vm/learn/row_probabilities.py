@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from .._typing import FloatArray, RowArray
 from .fit import Fit
 from .probabilities import calibrate
-from .shifting import shift_classes, shift_to_totals
+from .shifting import shift_classes_to_totals, shift_to_totals
 
 
 def row_probabilities(fit: Fit, scores: FloatArray, slope: float) -> FloatArray:
@@ -30,7 +30,7 @@ def row_probabilities(fit: Fit, scores: FloatArray, slope: float) -> FloatArray:
     if fit.problem.one_total:
         return everybody
     if fit.labels.positive is None:
-        return _by_group(fit, everybody, slope * scores)
+        return _of_classes(fit, everybody, slope * scores)
     own, totals = fit.labels.positive, fit.problem.totals
     odds = slope * (scores[:, own] - scores[:, 1 - own])
     p = shift_to_totals(
@@ -39,13 +39,12 @@ def row_probabilities(fit: Fit, scores: FloatArray, slope: float) -> FloatArray:
     return np.column_stack([p, 1.0 - p] if own == 0 else [1.0 - p, p])
 
 
-def _by_group(fit: Fit, everybody: FloatArray, scores: FloatArray) -> FloatArray:
+def _of_classes(fit: Fit, everybody: FloatArray, scores: FloatArray) -> FloatArray:
     """Of several classes: each group with its own shifts; rows of no group have those of all together."""
     table = np.array([result.problem.totals.low for result in fit.results])
-    for g, rows in enumerate(fit.problem.totals.rows):
-        weights = fit.problem.weights[rows]
-        everybody[rows] = shift_classes(scores[rows], weights, table[:, g]).probabilities
-    return everybody
+    totals = fit.problem.totals
+    met = shift_classes_to_totals(scores, fit.problem.weights, totals.rows, table)
+    return np.where((np.diff(totals.of_row.start) > 0)[:, None], met, everybody)
 
 
 def members_of(groups: Sequence[RowArray], m: int) -> csr_array:

@@ -91,9 +91,17 @@ def paper_scaling(X: FloatArray) -> Scaling:
 
 def zscore_scaling(X: FloatArray, weights: FloatArray | None = None) -> Scaling:
     """Mean 0 and standard deviation 1; a constant coordinate stays 0."""
-    mean = np.average(X, axis=0, weights=weights)
-    deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-    constant = deviation <= 1e-12 * (1e-300 + np.abs(X).max(axis=0))
+    share = np.full(len(X), 1.0 / len(X)) if weights is None else weights / weights.sum()
+    mean = share @ X
+    squares = X - mean
+    squares *= squares
+    deviation = np.sqrt(share @ squares)
+    return zscore_of(mean, deviation, np.maximum(X.max(axis=0), -X.min(axis=0)))
+
+
+def zscore_of(mean: FloatArray, deviation: FloatArray, largest: FloatArray) -> Scaling:
+    """The same for columns with these means, standard deviations and largest absolute values."""
+    constant = deviation <= 1e-12 * (1e-300 + largest)
     unit = np.where(constant, 1.0, deviation)
     return Scaling(
         np.where(constant, mean, rounded(mean, unit)), np.where(constant, 0.0, 1.0 / rounded(unit, unit))

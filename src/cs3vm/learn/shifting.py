@@ -7,14 +7,14 @@ multipliers of that problem: a convex dual with one variable per total, solved b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import expit, logsumexp, softmax
 
-from .._typing import BoolArray, FloatArray
+from .._typing import BoolArray, FloatArray, RowArray
 
 #: Newton steps at most; a dozen are usual.
 STEPS = 100
@@ -27,6 +27,9 @@ RIDGE, SHARING = 1e-14, 1e-3
 CONTRADICTION = 1e-6
 #: The longest step, and how far a shift may go beyond the scores: e^-40 is below all rounding.
 LONGEST, FARTHEST = 10.0, 40.0
+#: How often totals that overlap are met in turns, the part of the weight that one may be missed by then, and
+#: the part of what was missed before that shows that they contradict each other.
+SWEEPS, MET, STUCK = 100, 1e-9, 0.98
 #: The shift of a class that no row has: finite, so that files can hold it.
 NEVER = -2000.0
 
@@ -58,7 +61,8 @@ def shift_to_totals(scores: FloatArray, weights: FloatArray, members: Any, low: 
     """
     scores, weights = np.asarray(scores, dtype=float), np.asarray(weights, dtype=float)
     low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
-    members = csr_array(members, dtype=float)
+    if not (isinstance(members, np.ndarray) and len(members) == 1):  # one row is faster as it is
+        members = csr_array(members, dtype=float)
     nobody, everybody = _settled(weights, members, low, high)
     free = ~(nobody | everybody)
     certain = members @ (weights * everybody)
@@ -118,8 +122,9 @@ def _solve_dual(
         counts = members @ (weights * p)
         over, under = np.maximum(counts - high, 0.0), np.maximum(low - counts, 0.0)
         slope = np.where(shifts > 0, counts - low, np.where(shifts < 0, counts - high, over - under))
-        curvature = ((members * (weights * p * (1.0 - p))) @ members.T).toarray()
-        return slope + price * shifts, curvature + np.diag(price)
+        curvature = (members * (weights * p * (1.0 - p))) @ members.T
+        dense = curvature if isinstance(curvature, np.ndarray) else curvature.toarray()
+        return slope + price * shifts, dense + np.diag(price)
 
     def keep_side(shifts: FloatArray, moved: FloatArray, slope: FloatArray) -> FloatArray:
         side = np.where(shifts != 0, np.sign(shifts), -np.sign(slope))
@@ -159,6 +164,43 @@ def _newton(
             break
         shifts, now = moved, then
     return shifts
+
+
+def shift_classes_to_totals(
+    scores: FloatArray, weights: FloatArray, rows: Sequence[RowArray], table: FloatArray, met: float = MET
+) -> FloatArray:
+    """The same by group: probabilities whose sums over the rows of each total are what it says of each class.
+
+    Totals that overlap are met in turns until all are, or as nearly as can be where they contradict each
+    other. Rows in no total stay as they are.
+
+    Parameters
+    ----------
+    scores
+        Log-odds of the rows, a column per class.
+    weights
+        How much each row counts.
+    rows
+        Which rows each total counts.
+    table
+        Classes by totals.
+    met
+        The part of the weight that a total may be missed by.
+    """
+    shifted, before_that = np.array(scores, dtype=float), np.inf
+    for _ in range(SWEEPS):
+        missed = 0.0
+        for g, own in enumerate(rows):
+            if len(own) == 0:
+                continue
+            found = shift_classes(shifted[own], weights[own], table[:, g])
+            before = softmax(shifted[own], axis=1)
+            missed = max(missed, float(np.abs(weights[own] @ (before - found.probabilities)).max()))
+            shifted[own] += np.maximum(found.shifts, NEVER)
+        if missed <= met * float(weights.sum()) or missed > STUCK * before_that:
+            break
+        before_that = missed
+    return np.asarray(softmax(shifted, axis=1))
 
 
 def shift_classes(scores: FloatArray, weights: FloatArray, totals: FloatArray) -> Shifted:

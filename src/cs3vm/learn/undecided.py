@@ -24,35 +24,46 @@ def meet_totals(result: Result, seed: int) -> tuple[BoolArray, BoolArray]:
     problem, positive = result.problem, np.asarray(result.z) > 0
     divided = np.zeros(problem.m, dtype=bool)
     scores = problem.scores(np.asarray(result.coef), result.intercept)
-    first = problem.totals.misses(problem.totals.counts(positive))
+    tie = EMPTY_TOLERANCE * (1.0 + float(np.abs(scores).max(initial=0.0)))
+    if problem.side_margin > 0.0:
+        tie = min(tie, 1e-3 * problem.side_margin)
+    counts = problem.totals.counts(positive)
+    first = problem.totals.misses(counts)
     for g in np.argsort(-first, kind="stable").tolist():
-        if first[g] > 0.0:
-            _divide(problem, g, scores, positive, divided, seed)
+        if first[g] > 0.0 and _divide(problem, g, counts, scores, tie, positive, divided, seed):
+            counts = problem.totals.counts(positive)
     return positive, divided
 
 
 def _divide(
-    problem: Problem, g: int, scores: FloatArray, positive: BoolArray, divided: BoolArray, seed: int
-) -> None:
-    """Divide the group of rows of a total that is nearest to the plane; the masks are changed."""
+    problem: Problem,
+    g: int,
+    counts: FloatArray,
+    scores: FloatArray,
+    tie: float,
+    positive: BoolArray,
+    divided: BoolArray,
+    seed: int,
+) -> bool:
+    """Divide the group of rows of a total that is nearest to the plane; whether the masks were changed.
+
+    Scores that differ by no more than ``tie`` are the same.
+    """
     totals = problem.totals
-    counts = totals.counts(positive)
     missing = max(0.0, float(totals.low[g] - counts[g])) - max(0.0, float(counts[g] - totals.high[g]))
     inside = totals.rows[g]
     movable = inside[(positive[inside] == (missing < 0.0)) & (problem.side[inside] == 0)]
     if missing == 0.0 or len(movable) == 0:
-        return
+        return False
     distance = np.abs(scores[movable])
-    tie = EMPTY_TOLERANCE * (1.0 + float(np.abs(scores).max()))
-    if problem.side_margin > 0.0:
-        tie = min(tie, 1e-3 * problem.side_margin)
     group = movable[distance <= distance.min() + tie]
     if len(group) < 2 or float(problem.weights[group].sum()) <= abs(missing):
-        return
+        return False
     drawn = np.random.default_rng(seed).permutation(group)
     number = _how_many(totals, counts, drawn, 1.0 if missing > 0.0 else -1.0)
     positive[drawn[:number]] = missing > 0.0
     divided[group] |= 0 < number < len(group)
+    return True
 
 
 def _how_many(totals: KnownTotals, counts: FloatArray, drawn: RowArray, sign: float) -> int:

@@ -155,7 +155,7 @@ def prove(
     search = solver.load()
     phases = Phases(problem, time_limit, gap, random_state, callback, work_limit)
     phases.begin_with(start)
-    if heuristic and solver.wants_start and problem.m > 0:
+    if heuristic and solver.wants_start and problem.m > shares.START_ROWS:
         phases.begin_with(first_answer(problem))
         phases.run(improve, shares.START_SHARE, shares.START_WORK)
     found, cutoff = phases.run(search, **native), native.get("cutoff")

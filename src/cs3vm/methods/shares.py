@@ -9,12 +9,17 @@ from __future__ import annotations
 # -- the start that a solver gets from the heuristic ---------------------------------------------------
 #: At most so much work, and this share of the limits: the solver's own search is the point.
 START_SHARE, START_WORK = 0.2, 1e9
+#: With at most so many unlabelled rows the whole search takes less than the heuristic would.
+START_ROWS = 16
 
 # -- auto: a heuristic, then the proof -----------------------------------------------------------------
 #: The heuristic stops by itself when it stagnates; it never does more work than this, or than this share.
 HEURISTIC_SHARE, HEURISTIC_WORK = 0.25, 4e9
 #: With more unlabelled rows a proof is out of reach: most of the work and time goes to the heuristic.
 PROOF_ROWS, LARGE_HEURISTIC_SHARE, LARGE_HEURISTIC_WORK = 2000, 0.75, 1e10
+#: With so many, and an answer that may be farther from the optimum than this, not even the first node of an
+#: exact search would be finished: none is begun, unless the solver was named.
+NODE_ROWS, NODE_GAP = 100_000, 0.05
 #: Nodes of an exact search that the heuristic of ``auto`` gets on small problems: they settle most of them.
 FIRST_NODES = 400
 

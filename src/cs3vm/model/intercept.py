@@ -9,16 +9,18 @@ misjudge a point that lies on the hyperplane.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray
+from .ranks import descending, ranked_values
 from .splitting import split
 from .subset_sum import nearest_subset
 from .totals import KnownTotals
-from .window import Window
+from .window import Part, Window
 
 #: Scores closer than this, relative to the largest, are one tied group; weights may be split inside it.
 TIE_TOLERANCE = 1e-12
@@ -75,6 +77,29 @@ class HingeSum:
         return float(breaks[first_flat]), float(breaks[first_rise])
 
 
+class Line(NamedTuple):
+    """Everything that is known about the planes with one normal vector, but for their intercept."""
+
+    hinge: HingeSum
+    scores: FloatArray  #: of the unlabelled rows
+    side: NDArray[np.int8]
+    totals: KnownTotals
+    side_margin: float
+    limits: tuple[float, float]  #: of the intercept, by the fixed sides
+    slack: float  #: an interval that is empty by no more is a point
+
+    @property
+    def given(self) -> NDArray[np.int8]:
+        """The sides with every free row negative, to be changed."""
+        return (self.side > 0).astype(np.int8)
+
+    def clip(self, ranked: FloatArray, limits: tuple[float, float]) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """The best b for each number of positives, by scores in descending order; and which can be had."""
+        lower = np.append(-np.inf, self.side_margin - ranked)
+        upper = np.append(-self.side_margin - ranked, np.inf)
+        return _clip_to_intervals(self.hinge.minimisers(), lower, upper, limits, self.slack)
+
+
 def best_intercept(
     hinge: HingeSum,
     scores: FloatArray,
@@ -89,47 +114,56 @@ def best_intercept(
     limits = _limits_of_fixed_sides(scores, side, side_margin, slack)
     if limits is None:
         return None
+    line = Line(hinge, scores, side, totals, side_margin, limits, slack)
     if len(totals) == 1 and totals.of_all[0] and totals.low[0] == totals.high[0]:
-        return _for_one_total(hinge, scores, side, totals, side_margin, limits, slack)
-    return _for_several(hinge, scores, side, totals, side_margin, limits, slack)
+        return _for_one_total(line)
+    return _for_several(line)
 
 
-def _for_several(
-    hinge: HingeSum,
-    scores: FloatArray,
-    side: NDArray[np.int8],
-    totals: KnownTotals,
-    side_margin: float,
-    limits: tuple[float, float],
-    slack: float,
-) -> Intercept | None:
+def _for_several(line: Line) -> Intercept | None:
     """The same for intervals and several totals: along the ranking, the price of each changes row by row."""
-    free, counts = side == 0, totals.counts(side > 0)
-    above = np.zeros(0, dtype=np.intp)
-    if side_margin == 0.0 and np.count_nonzero(free) > WINDOW_ROWS:
-        window = Window(hinge, scores, None if free.all() else free, totals, counts, limits)
-        above = np.flatnonzero(free & ~window.inside & (scores > scores[window.inside].min()))
-        free, counts, limits = window.inside, window.counts, window.limits
-    free = np.flatnonzero(free)
-    order = free[np.argsort(-scores[free], kind="stable")]
-    ranked = scores[order]
-    short, over = prices_along(totals, counts, order)
-    lower = np.append(-np.inf, side_margin - ranked)
-    upper = np.append(-side_margin - ranked, np.inf)
-    b, reachable = _clip_to_intervals(hinge.minimisers(), lower, upper, limits, slack)
+    free, counts = line.side == 0, line.totals.counts(line.side > 0)
+    rows = np.flatnonzero(free)
+    if len(rows) <= WINDOW_ROWS:
+        return _among(line, Part(rows, counts, line.limits))
+    window = Window(
+        line.hinge,
+        line.scores,
+        None if len(rows) == len(free) else free,
+        line.totals,
+        counts,
+        line.limits,
+        line.side_margin,
+    )
+    return window.search(partial(_among, line))
+
+
+def _among(line: Line, part: Part) -> Intercept | None:
+    """The best intercept between some of the rows."""
+    hinge, totals = line.hinge, line.totals
+    order = part.rows[descending(line.scores[part.rows])]
+    ranked = line.scores[order]
+    short, over = prices = prices_along(totals, part.counts, order)
+    b, reachable = line.clip(ranked, part.limits)
     cost = np.where(reachable, hinge(b) + short + over, np.inf)
     c = int(np.argmin(cost))
     best: Intercept | None = None
     if np.isfinite(cost[c]):
-        z = (side > 0).astype(np.int8)
-        z[above] = z[order[:c]] = 1
+        z = _given(line, part)
+        z[order[:c]] = 1
         price = totals.price(totals.counts(z))
         best = Intercept(float(b[c]), z, float(hinge(b[c : c + 1])[0]) + price, True)
-    if side_margin > 0.0 or len(order) < 2:
+    if line.side_margin > 0.0 or len(order) < 2:
         return best
-    z = (side > 0).astype(np.int8)
-    z[above] = 1
-    return _with_a_split(best, hinge, ranked, order, z, totals, (short, over), limits, slack)
+    return _with_a_split(best, line, part, order, prices)
+
+
+def _given(line: Line, part: Part) -> NDArray[np.int8]:
+    """The sides with every row above a part positive, and those below it negative."""
+    z = line.given
+    if part.above is not None:
+        z[part.above] = 1
+    return z
 
 
 def prices_along(
@@ -180,28 +214,25 @@ def _rise(
 
 def _with_a_split(
     best: Intercept | None,
-    hinge: HingeSum,
-    ranked: FloatArray,
+    line: Line,
+    part: Part,
     order: NDArray[np.intp],
-    base: NDArray[np.int8],
-    totals: KnownTotals,
     prices: tuple[FloatArray, FloatArray],
-    limits: tuple[float, float],
-    slack: float,
 ) -> Intercept | None:
     """Rows that tie may be on either side of a plane through them: split the runs that promise most."""
+    hinge, totals, ranked = line.hinge, line.totals, line.scores[order]
     tied = ranked[:-1] - ranked[1:] <= TIE_TOLERANCE * (1.0 + float(np.max(np.abs(ranked))))
     edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
     start, stop = edges[::2], edges[1::2] + 1
     b = -0.5 * (ranked[start] + ranked[stop - 1])
     promise = hinge(b) + prices[0][stop] + prices[1][start]
-    promise[(b < limits[0] - slack) | (b > limits[1] + slack)] = np.inf
+    promise[(b < part.limits[0] - line.slack) | (b > part.limits[1] + line.slack)] = np.inf
     promising = np.argsort(promise, kind="stable")
     unsure = float(np.min(promise[promising[SPLITS:]], initial=np.inf))
     for run in promising[:SPLITS]:
         if not promise[run] < (np.inf if best is None else best.cost):
             break
-        z = base.copy()
+        z = _given(line, part)
         z[order[: start[run]]] = 1
         rows, exact = split(totals, z, order[start[run] : stop[run]])
         z[rows] = 1
@@ -213,46 +244,37 @@ def _with_a_split(
     return best if best is None else best._replace(exact=unsure >= best.cost * (1.0 - 1e-12))
 
 
-def _for_one_total(
-    hinge: HingeSum,
-    scores: FloatArray,
-    side: NDArray[np.int8],
-    totals: KnownTotals,
-    side_margin: float,
-    limits: tuple[float, float],
-    slack: float,
-) -> Intercept | None:
+def _for_one_total(line: Line) -> Intercept | None:
+    hinge, scores, side, totals = line.hinge, line.scores, line.side, line.totals
     weights, n_positive, count_penalty = totals.weights, float(totals.low[0]), float(totals.penalty[0])
     free = np.flatnonzero(side == 0)
     target = n_positive - float(weights[side > 0].sum())
     unit = bool(np.all(weights == 1.0))
-    minimisers = hinge.minimisers()
     above, last = 0, len(free)
-    if unit and side_margin == 0.0 and len(free) > WINDOW_ROWS:
-        order, above = _ranked_window(scores, free, target, minimisers, limits)
+    if unit and line.side_margin == 0.0 and len(free) > WINDOW_ROWS:
+        order, above = _ranked_window(scores, free, target, hinge.minimisers(), line.limits)
     else:
-        order = free[np.argsort(-scores[free], kind="stable")]
-
-    lower = np.append(-np.inf, side_margin - scores[order])
-    upper = np.append(-side_margin - scores[order], np.inf)
-    b, reachable = _clip_to_intervals(minimisers, lower, upper, limits, slack)
+        order = free[descending(scores[free])]
+    b, reachable = line.clip(scores[order], line.limits)
     counts = above + np.append(0.0, np.cumsum(weights[order]))
     reachable[0] &= above == 0  # the ends of a window are not the ends of the ranking
     reachable[-1] &= above + len(order) == last
     cost = hinge(b) + count_penalty * np.abs(counts - target)
     cost[~reachable] = np.inf
     c = int(np.argmin(cost))
-    z = (side > 0).astype(np.int8)
     best: Intercept | None = None
     if np.isfinite(cost[c]):
-        if above:
+        z = line.given
+        if above and len(free) == len(scores):
+            z[scores > scores[order[0]]] = 1
+        elif above:
             z[free[scores[free] > scores[order[0]]]] = 1
         z[order[:c]] = 1
         best = Intercept(float(b[c]), z, float(cost[c]), True)
-    if side_margin == 0.0 and not unit:
+    if line.side_margin == 0.0 and not unit:
         split = _split_tied_group(scores, weights, order, counts, target)
-        if split is not None and limits[0] - slack <= split.b <= limits[1] + slack:
-            best = _better(best, split, hinge, weights, side, n_positive, count_penalty)
+        if split is not None and line.limits[0] - line.slack <= split.b <= line.limits[1] + line.slack:
+            best = _better(best, split, line)
     return best
 
 
@@ -268,20 +290,21 @@ def _ranked_window(
     The hinge sum falls towards its minimisers and the miscount towards the τ-quantile, so the best ``b``
     lies between the two (each moved inside the limits). One more row at each end closes the outer intervals.
     """
-    s = scores[free]
+    s = scores if len(free) == len(scores) else scores[free]
     rank = len(s) - min(max(round(target), 0), len(s))
     places = [i for i in (rank - 1, rank) if 0 <= i < len(s)]
-    around = np.partition(s, places)[places]
+    around = ranked_values(s, places)
     q0, q1 = np.clip((-around.max(), -around.min()), *limits)
     f0, f1 = np.clip(minimisers, *limits)
     low, high = (min(f1, q0), q1) if f1 < q0 else (q0, max(f0, q1))
     above, below = s > -low, s < -high
     keep = ~(above | below)
     if above.any():
-        keep |= s == s[above].min()
+        keep |= s == np.min(s, where=above, initial=np.inf)
     if below.any():
-        keep |= s == s[below].max()
-    order = free[keep][np.argsort(-s[keep], kind="stable")]
+        keep |= s == np.max(s, where=below, initial=-np.inf)
+    kept = np.flatnonzero(keep)
+    order = free[kept[descending(s[kept])]]
     return order, int(np.count_nonzero(s > scores[order[0]]))
 
 
@@ -344,19 +367,10 @@ def _split_tied_group(
     return _Split(-0.5 * float(s[start] + s[stop - 1]), positive, exact)
 
 
-def _better(
-    best: Intercept | None,
-    split: _Split,
-    hinge: HingeSum,
-    weights: FloatArray,
-    side: NDArray[np.int8],
-    n_positive: float,
-    count_penalty: float,
-) -> Intercept:
-    z = (side > 0).astype(np.int8)
+def _better(best: Intercept | None, split: _Split, line: Line) -> Intercept:
+    z = line.given
     z[split.positive] = 1
-    miscount = abs(float(weights @ z) - n_positive)
-    cost = float(hinge(np.array([split.b]))[0]) + count_penalty * miscount
+    cost = float(line.hinge(np.array([split.b]))[0]) + line.totals.price(line.totals.counts(z))
     if best is not None and best.cost <= cost:
         return best if split.exact else best._replace(exact=False)
     return Intercept(split.b, z, cost, split.exact)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._typing import FloatArray, RowArray
 from ..exceptions import InvalidProblemError
 from . import norms
+from .gather import take_rows
 from .intercept import HingeSum, Intercept, best_intercept
 from .norms import NORMS, Norm
 from .totals import KnownTotals, Totals, as_totals, bind
@@ -269,10 +270,10 @@ class Problem:
         """The same problem with its rows in another order."""
         return replace(
             self,
-            X=self.X[labelled],
+            X=take_rows(self.X, labelled),
             y=self.y[labelled],
             C=self.C[labelled],
-            U=self.U[rows],
+            U=take_rows(self.U, rows),
             n_positive=self.n_positive if self.one_total else self.totals.taken(rows),
             weights=self.weights[rows],
             side=self.side[rows],

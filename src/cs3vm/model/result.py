@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -105,7 +106,7 @@ class Result:
             return 0
         return int(self.problem.on_plane(self.coef, self.intercept).sum())
 
-    @property
+    @cached_property
     def of_trivial(self) -> float:
         """The objective as a part of that of the best point with ``w = 0``; 0 where there is none.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class Ordered(NamedTuple):
 
 #: The order of each problem that is alive: the phases of a run all ask for it.
 _KEPT: WeakKeyDictionary[Problem, Ordered] = WeakKeyDictionary()
+#: Problems whose rows are known to be in order; an Ordered of one would hold it for ever.
+_SORTED: WeakSet[Problem] = WeakSet()
 
 
 def in_order(problem: Problem) -> Ordered:
@@ -42,14 +44,16 @@ def in_order(problem: Problem) -> Ordered:
     if problem in _KEPT:
         return _KEPT[problem]
     as_it_is = Ordered(problem, np.arange(problem.n), np.arange(problem.m))
-    if problem.X.size + problem.U.size > NUMBERS:
+    if problem in _SORTED or problem.X.size + problem.U.size > NUMBERS:
         return as_it_is
     labelled = _order(problem.X, problem.y, problem.C)
     of_totals = [] if problem.one_total else [problem.totals.cells.astype(float)]
     unlabelled = _order(problem.U, problem.weights, problem.side.astype(float), *of_totals)
     if _is_sorted(labelled) and _is_sorted(unlabelled):
-        return as_it_is  # not kept: it holds the problem itself, which would live for ever
+        _SORTED.add(problem)
+        return as_it_is
     ordered = problem.with_rows(labelled, unlabelled)
+    _SORTED.add(ordered)
     _KEPT[problem] = Ordered(ordered, labelled, unlabelled)
     return _KEPT[problem]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import FloatArray, RowArray, SignArray
+from .._typing import FloatArray, IntArray, RowArray, SignArray
 from .raking import probabilities, rake
 from .subset_sum import SUBSET_QUICK_LIMIT, nearest_subset
 from .totals import KnownTotals
@@ -126,17 +126,41 @@ def settle(totals: KnownTotals, z: SignArray, members: Sequence[RowArray], candi
     """Move one row or two at a time to the other side, in place, as long as missed totals get cheaper."""
     for _ in range(MOVES):
         moves = np.concatenate([some for own in members for some in candidates(totals, z, own)])
-        change = np.zeros((len(moves) + 1, len(totals)))  # the last one is no move
-        for i, row in enumerate(moves):
-            change[i, totals.of(int(row))] = totals.weights[row] * (-1.0 if z[row] else 1.0)
-        cost = _prices(totals, totals.counts(z) + change[:, None] + change[None])
-        now = float(cost[-1, -1])
-        np.fill_diagonal(cost, now)
+        cost, now = _pair_prices(totals, z, moves), totals.price(totals.counts(z))
         first, second = divmod(int(np.argmin(cost)), len(cost))
-        if not cost[first, second] < now * (1.0 - 1e-12):
-            return
         moved = moves[[place for place in (first, second) if place < len(moves)]]
         z[moved] = 1 - z[moved]
+        if not totals.price(totals.counts(z)) < now * (1.0 - 1e-12):
+            z[moved] = 1 - z[moved]
+            return
+
+
+def _pair_prices(totals: KnownTotals, z: SignArray, moves: RowArray) -> FloatArray:
+    """By how much each pair of moves changes the price; the last one of them is no move.
+
+    A total that only one of them counts changes as by that one alone: few pairs have to be looked at.
+    """
+    counts = totals.counts(z)
+    steps = np.where(z[moves] > 0, -1.0, 1.0) * totals.weights[moves]
+    number = [len(totals.of(int(row))) for row in moves]
+    move = np.repeat(np.arange(len(moves)), number)
+    total = np.concatenate([*(totals.of(int(row)) for row in moves), np.zeros(0, dtype=np.int64)])
+
+    def price(g: IntArray, change: FloatArray) -> FloatArray:
+        count = counts[g] + change
+        return totals.penalty[g] * np.maximum(0.0, np.maximum(totals.low[g] - count, count - totals.high[g]))
+
+    alone = price(total, steps[move]) - price(total, np.zeros(len(total)))
+    single = np.append(np.bincount(move, alone, minlength=len(moves)), 0.0)
+    cost = single[:, None] + single[None]
+    for g in np.unique(total):
+        own = move[total == g]
+        both = steps[own][:, None] + steps[own][None]
+        here = alone[total == g]
+        together = price(np.full(both.shape, g), both) - price(np.full(1, g), np.zeros(1))
+        cost[np.ix_(own, own)] += together - here[:, None] - here[None]
+    np.fill_diagonal(cost, 0.0)
+    return np.asarray(cost)
 
 
 def _of_different_weights(totals: KnownTotals, z: SignArray, own: RowArray) -> list[RowArray]:

@@ -323,6 +323,9 @@ def _rows(total: Total, number: int, m: int, problems: list[str]) -> RowArray:
     if rows.dtype == bool and rows.shape == (m,):
         return np.flatnonzero(rows)
     whole = rows.size == 0 or (rows.ndim == 1 and np.issubdtype(rows.dtype, np.integer))
+    ascending = whole and bool(np.all(rows[1:] > rows[:-1]))
+    if ascending and (rows.size == 0 or (rows[0] >= 0 and rows[-1] < m)):
+        return rows.astype(np.intp).ravel()
     if not whole or np.any(rows < 0) or np.any(rows >= m) or len(np.unique(rows)) < rows.size:
         problems.append(
             f"{_name(total, number)}: rows must be a mask of the {m} unlabelled rows or numbers from 0 to "

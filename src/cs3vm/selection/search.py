@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fi
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +24,10 @@ from .evidence import Examined, Failure, Folds, Task, examine, fit_candidate, la
 
 #: Among the best on the paper's datasets, at one fit per candidate; docs/choosing.md has the figures.
 DEFAULT_CRITERION = "separation+consensus"
+
+
+def _has_probabilities(self: CS3VMSearch) -> bool:
+    return hasattr(self.__dict__.get("best_estimator_"), "predict_proba")
 
 
 class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -227,6 +232,11 @@ class CS3VMSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: 
     def decision_function(self, X: Any) -> FloatArray:
         """The decision values of the chosen estimator."""
         return np.asarray(self._best().decision_function(X))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The probability of each class, by the chosen estimator, if it has any."""
+        return np.asarray(self._best().predict_proba(X))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy of the chosen estimator on labelled rows."""

@@ -93,11 +93,11 @@ def missing_count(table: Table, names: Sequence[str]) -> int:
 
 # -- learning ----------------------------------------------------------------------------------------
 def _learn(table: Table, name: str, declared: bool, impute: bool) -> Column:
-    tally = _tally(table, name)
-    if not tally:
+    if len(_factorize(table, name)[1]) == 0:
         raise TableError(f"column {name!r} of {table.path.name} has no values: leave it out{_exclude(name)}")
     kind = "category" if declared else _kind(table, name)
     if kind == "category":
+        tally = _tally(table, name)
         _check_categories(table, name, len(tally), declared)
         fill = min(value for value, count in tally.items() if count == max(tally.values()))
         return Column(name, kind, tuple(sorted(tally)), fill if impute else None)
@@ -123,7 +123,7 @@ def _factorize(table: Table, name: str) -> tuple[NDArray[np.intp], Any]:
         codes, values = pd.factorize(table.frame[name])
     except TypeError as error:
         raise _nested(table, name) from error
-    if any(isinstance(value, bytes | tuple) for value in values):
+    if values.dtype == object and any(isinstance(value, bytes | tuple) for value in values):
         raise _nested(table, name)
     return codes, values
 

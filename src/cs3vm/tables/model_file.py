@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .._typing import BoolArray, FloatArray, LabelArray
+from .._typing import FloatArray
 from ..exceptions import ModelFileError
 from ..learn.kernel import Kernel
-from ..learn.known_counts import MET_FIELDS, MetTotal, met_by
-from ..learn.planes import Planes, both_sides
+from ..learn.planes import Planes
 from ..learn.probabilities import Calibration
 from ..learn.scaling import RankScaling, Scaling
 from .encoding import Column, Encoding
 from .files import write_atomically
+from .model import Model, make_model
 from .schema import (
     DOCUMENT,
     KERNEL_VERSION,
-    KERNELS,
     LINEAR_VERSION,
+    PROBABLE_VERSION,
     SCHEMAS,
     SEVERAL_VERSION,
     TAUGHT_VERSION,
@@ -31,167 +31,18 @@ from .schema import (
     check,
     check_totals,
 )
+from .thresholds import as_record, read_thresholds
 
-if TYPE_CHECKING:
-    from ..learn.fit import Fit
-    from ..model.result import Result
+__all__ = ["FORMAT", "Model", "load_model", "make_model", "save_model"]
 
 FORMAT = "cs3vm-model"
-
-
-@dataclass(frozen=True, eq=False)
-class Model:
-    """What is needed to classify new rows of a table, and what is known about the fit.
-
-    Of two classes the second is positive and has the one plane; of several each has one. With a kernel,
-    ``coef`` belongs to the landmarks instead of the features. They are all that scores need, so a file has
-    rank·(features + 1) numbers and no kernel matrix.
-    """
-
-    label: str  #: the column that was learnt
-    classes: tuple[str, ...]
-    totals: tuple[float, ...]  #: one per plane
-    encoding: Encoding
-    coef: FloatArray  #: a row per plane, in the units of the encoded features
-    intercept: FloatArray  #: one per plane
-    scaling: Scaling | RankScaling  #: of the fit: for kernels, otherwise kept for the record
-    result: dict[str, Any] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    library: str = ""
-    kernel: Kernel | None = None  #: None: linear
-    landmarks: FloatArray | None = None  #: in scaled units
-    student: Planes | None = None  #: classifies new rows instead of the planes; in the same units
-    calibration: Calibration | None = None  #: from what classifies new rows to probabilities
-
-    @property
-    def is_several(self) -> bool:
-        """Whether there are more than two classes."""
-        return len(self.classes) > 2
-
-    @property
-    def plane_classes(self) -> tuple[str, ...]:
-        """The classes that have a plane."""
-        return self.classes if self.is_several else self.classes[1:]
-
-    @property
-    def positive(self) -> str:
-        """The class that a score above 0 means; of two."""
-        return self.classes[1]
-
-    @property
-    def negative(self) -> str:
-        """The other one of two classes."""
-        return self.classes[0]
-
-    @property
-    def known_totals(self) -> dict[str, list[MetTotal]]:
-        """Several totals of each class with a plane, as they were given and met; empty for one number."""
-        facts = [self.result[name] for name in self.classes] if self.is_several else [self.result]
-        return {
-            name: [MetTotal(**{field: one[field] for field in MET_FIELDS}) for one in fact["totals"]]
-            for name, fact in zip(self.plane_classes, facts, strict=True)
-            if "totals" in fact
-        }
-
-    @property
-    def n_positive(self) -> float:
-        """The total of the positive one of two classes."""
-        return self.totals[0]
-
-    def scores(self, X: FloatArray) -> FloatArray:
-        """What classifies encoded rows, by the student if there is one; of several classes a column each."""
-        return self.plane_scores(X) if self.student is None else self._scores(X, self.student)
-
-    def plane_scores(self, X: FloatArray) -> FloatArray:
-        """The scores by the planes of the fit, which gave its rows their labels."""
-        return self._scores(X, Planes(self.coef, self.intercept))
-
-    def _scores(self, X: FloatArray, planes: Planes) -> FloatArray:
-        """``coef·x + intercept`` or its kernel form."""
-        if self.kernel is None or self.landmarks is None:
-            values = np.asarray(X @ planes.coef.T + planes.intercept)
-        else:
-            scaled = self.scaling.transform(X)
-            values = np.asarray(self.kernel.scores(scaled, self.landmarks, planes.coef.T) + planes.intercept)
-        return values if self.is_several else values[:, 0]
-
-    def labels(self, scores: FloatArray) -> LabelArray:
-        """The class of each score; a row on the plane is positive. Of several classes the highest counts."""
-        chosen = scores.argmax(axis=1) if self.is_several else (scores >= 0).astype(np.intp)
-        return np.asarray(np.array(self.classes, dtype=object)[chosen])
-
-    def probabilities(self, scores: FloatArray) -> FloatArray | None:
-        """The probability of each class (column) by scores of :meth:`scores`; older files have none."""
-        if self.calibration is None:
-            return None
-        return self.calibration.probabilities(scores if self.is_several else both_sides(scores, 1))
-
-
-def make_model(
-    fit: Fit, encoding: Encoding, label: str, settings: dict[str, Any], rule: Calibration | None = None
-) -> Model:
-    """The model of a fit, each plane turned towards its own class; ``rule`` makes probabilities of scores."""
-    from .. import __version__
-
-    mapped = fit.kernel_map
-    if mapped is not None and mapped.kernel.name not in KERNELS:
-        raise ModelFileError(
-            f"a model with a {mapped.kernel.name} kernel cannot be written to a model file, which holds no "
-            f"code: use one of {', '.join(KERNELS)}, or keep the classifier itself with pickle or joblib"
-        )
-    if fit.group_columns is not None:
-        raise ModelFileError(
-            "a model whose groups have thresholds of their own cannot be written to a model file: fit "
-            "without group_intercepts, or keep the classifier itself with pickle or joblib"
-        )
-    names = [str(name) for name in fit.classes.tolist()]
-    if rule is not None and fit.labels.positive == 0:
-        rule = rule._replace(shifts=rule.shifts[::-1])
-    facts = [
-        _facts(result, fit.answer == c)
-        for c, result in zip(fit.labels.plane_classes, fit.results, strict=True)
-    ]
-    return Model(
-        label=label,
-        classes=tuple(names[::-1] if fit.labels.positive == 0 else names),
-        totals=tuple(map(float, fit.totals)),
-        encoding=encoding,
-        coef=fit.planes.coef,
-        intercept=fit.planes.intercept,
-        scaling=fit.scaling,
-        result=dict(zip(names, facts, strict=True)) if fit.is_several else facts[0],
-        settings=settings,
-        library=__version__,
-        kernel=None if mapped is None else mapped.kernel,
-        landmarks=None if mapped is None else mapped.landmarks,
-        student=fit.predictor if fit.has_student else None,
-        calibration=rule,
-    )
-
-
-def _facts(result: Result, own: BoolArray) -> dict[str, Any]:
-    """What is known about the fit of one hyperplane, to whose class these unlabelled rows belong."""
-    kernel = result.extras.get("kernel")
-    return {
-        "status": result.status.value,
-        "objective": result.objective,
-        "lower_bound": result.lower_bound,
-        "gap": result.gap,
-        "count": result.count,
-        "on_plane": result.on_plane,
-        "labelled": result.problem.n,
-        "unlabelled": result.problem.m,
-        "seconds": round(result.seconds, 3),
-        **({} if kernel is None else {"kernel": kernel}),
-        **({} if result.problem.one_total else {"totals": [one.as_dict() for one in met_by(result, own)]}),
-    }
 
 
 def save_model(model: Model, path: Path) -> None:
     """Write a model to a file in one step."""
     coef, intercept = model.coef.tolist(), model.intercept.tolist()
     # older formats hold one plane without lists
-    listed = model.is_several or model.student is not None or model.calibration is not None
+    listed = _version(model) >= SEVERAL_VERSION
     if listed:
         question = {"classes": list(model.classes), "totals": list(model.totals), "kernel": None}
     else:
@@ -216,6 +67,9 @@ def save_model(model: Model, path: Path) -> None:
         shifts = model.calibration.shifts.tolist()
         body |= {"probabilities": {"slope": model.calibration.slope, "shifts": shifts}}
         body.setdefault("student", None)
+    if model.thresholds:
+        body["thresholds"] = [as_record(one) for one in model.thresholds]
+        body = {"student": None, "probabilities": None, **body}
     document = {
         "format": FORMAT,
         "version": _version(model),
@@ -229,8 +83,10 @@ def save_model(model: Model, path: Path) -> None:
 
 def _version(model: Model) -> int:
     """The least that holds the model."""
-    if model.calibration is not None:
+    if model.thresholds:
         return VERSION
+    if model.calibration is not None:
+        return PROBABLE_VERSION
     if model.student is not None:
         return TAUGHT_VERSION
     if model.is_several:
@@ -328,6 +184,9 @@ def _build_model(body: dict[str, Any], library: str, name: str) -> Model:
         landmarks=landmarks,
         student=_student(body.get("student"), question["coef"], name),
         calibration=_calibration(body.get("probabilities"), len(question["classes"]), name),
+        thresholds=read_thresholds(
+            body.get("thresholds", []), len(question["coef"]), body.get("student") is not None, name
+        ),
     )
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from ..exceptions import ModelFileError
 
 #: Raised whenever an older version of the package could misread a file. 2 has kernels, 3 several classes, 4 a
-#: student, 5 probabilities; a model is written as the least that holds it, so that older versions of the
-#: package can read it.
-LINEAR_VERSION, KERNEL_VERSION, SEVERAL_VERSION, TAUGHT_VERSION, VERSION = 1, 2, 3, 4, 5
+#: student, 5 probabilities, 6 thresholds of groups; a model is written as the least that holds it, so that
+#: older versions of the package can read it.
+LINEAR_VERSION, KERNEL_VERSION, SEVERAL_VERSION, TAUGHT_VERSION, PROBABLE_VERSION, VERSION = 1, 2, 3, 4, 5, 6
 #: Kernels that a file can hold: a function is code, and a matrix belongs to the fitted rows alone.
 KERNELS = ("rbf", "laplacian", "poly")
 
@@ -127,12 +127,26 @@ _PROBABLE = _SEVERAL | {
     "student": lambda value: value is None or _a_student(value),
     "probabilities": _record({"slope": _number, "shifts": _list_of(_number)}),
 }
+#: What a group adds to the scores by the planes, and by those of the student, if there is one.
+_thresholds = _record(
+    {
+        "column": _text,
+        "groups": _list_of(_text),
+        "planes": _columns_of_numbers,
+        "student": lambda value: value is None or _columns_of_numbers(value),
+    }
+)
+_GROUPED = _PROBABLE | {
+    "probabilities": lambda value: value is None or _PROBABLE["probabilities"](value),
+    "thresholds": lambda value: len(value) > 0 and _list_of(_thresholds)(value),
+}
 SCHEMAS = {
     LINEAR_VERSION: _MODEL,
     KERNEL_VERSION: _KERNEL_MODEL,
     SEVERAL_VERSION: _SEVERAL,
     TAUGHT_VERSION: _TAUGHT,
-    VERSION: _PROBABLE,
+    PROBABLE_VERSION: _PROBABLE,
+    VERSION: _GROUPED,
 }
 
 

@@ -19,6 +19,8 @@ PERTURBATION = (1e-8, 1e-9)
 _OTHER_PERTURBATIONS = (0.0, 1.0, 30.0)  # multiples of it, tried where a bound disappoints
 #: From this many labelled rows on the root starts from the interior-point solution.
 WARM_START_ROWS = 150
+#: Beyond so many numbers rows are reduced to a triangle before their axes are found.
+QR_NUMBERS = 1_000_000
 #: Of problems with more numbers the rotated rows are not kept: a fitted classifier would carry them along.
 KEPT_NUMBERS = 1_000_000
 
@@ -183,7 +185,9 @@ def _rotate(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Coordinates of centred rows in the span of their differences, and the axes of that span."""
     if X.shape[1] == 0:
         return np.zeros((len(X), 1)), np.zeros((0, 1))
-    _, values, rows = np.linalg.svd(X, full_matrices=False)
+    # of many rows the triangle of QR has the same axes, for less memory and time
+    triangle = np.linalg.qr(X, mode="r") if X.size > QR_NUMBERS else X
+    _, values, rows = np.linalg.svd(triangle, full_matrices=False)
     axes = rows[values > 1e-12 * max(float(values[0]), 1e-300)].T
     if axes.shape[1] == 0:
         axes = np.zeros((X.shape[1], 1))

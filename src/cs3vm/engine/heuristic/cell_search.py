@@ -8,11 +8,13 @@ cannot improve. That makes it tens of times faster than solving each cell afresh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
+from ...model.profiles import profiles
 from ..core.active_set import DONE, TO_THE_END, copy_state, load_state, reset, set_side, set_sides, solve
 from ..core.arrays import DUAL, INTERCEPT, SIZE, WORK, Box, Rows, Scratch, State, new_state
 from ..core.margin_set import contract, dual_value
@@ -84,7 +86,7 @@ class Cells:
         self.is_held = np.zeros(self.problem.m, dtype=bool)
         self.free = self.problem.side == 0
         self.cell = self.problem.totals.cells
-        self.group, self.members = _groups(self.problem.U)
+        self.alike: Alike = Alike.of(self.problem.U) if like is None else like.alike
         self.z: Sides = np.zeros(self.problem.m, dtype=np.int8)
         self.settled: set[bytes] = set()
         # what the kernels' relaxed right-hand sides may hide
@@ -301,18 +303,30 @@ class Cells:
 
     def _alike(self, j: int) -> list[int]:
         """The free rows equal to j and on its side: only together can they go over."""
-        group = self.members[self.group[j]]
+        group = self.alike.rows(j)
         if len(group) == 1:
             return [int(j)]
         return [int(i) for i in group if self.z[i] == self.z[j] and self.free[i]]
 
 
-def _groups(U: FloatArray) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
-    """Number the distinct rows, and list the rows of each number."""
-    _, group = np.unique(U, axis=0, return_inverse=True)
-    group = group.reshape(-1)
-    order = np.argsort(group, kind="stable")
-    return group, np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+class Alike(NamedTuple):
+    """Which rows are equal."""
+
+    number: IntArray  #: of each row, the same for equal ones
+    order: NDArray[np.intp]  #: the rows by their number
+    start: NDArray[np.intp]  #: where each number begins there
+
+    @classmethod
+    def of(cls, U: FloatArray) -> Alike:
+        """Find them."""
+        number = profiles(U)
+        sizes = np.bincount(number)
+        return cls(number, np.argsort(number, kind="stable"), np.append(0, np.cumsum(sizes)))
+
+    def rows(self, j: int) -> NDArray[np.intp]:
+        """The rows equal to row j, itself included."""
+        number = self.number[j]
+        return self.order[self.start[number] : self.start[number + 1]]
 
 
 def _flipped(z: Sides, points: Sequence[int]) -> Sides:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, RowArray
+from ...model.ranks import ranked_values
 from .incumbent import Plane, Search
 
 #: Shares of the unlabelled rows whose scores make up the local slope of the count, then numbers of rows.
@@ -105,8 +106,12 @@ def _slope(search: Search, plane: Plane, rows: RowArray, k: int) -> Slope | None
     """The local slope of a count of these rows, from the k nearest; None where there is none to follow."""
     problem = search.problem
     if k < len(rows):
-        distance = np.abs(plane.unlabelled[rows] + plane.b)
-        rows = rows[np.argpartition(distance, k - 1)[:k]]
+        scores = plane.unlabelled if len(rows) == problem.m else plane.unlabelled[rows]
+        distance = np.abs(scores + plane.b)
+        if len(rows) > MANY_ROWS:
+            rows = rows[distance <= ranked_values(distance, [k - 1])]
+        else:
+            rows = rows[np.argpartition(distance, k - 1)[:k]]
     if len(rows) == 0:
         return None
     weights, scores = problem.weights[rows], plane.unlabelled[rows]
@@ -120,11 +125,13 @@ def _slope(search: Search, plane: Plane, rows: RowArray, k: int) -> Slope | None
 
 def line_search(search: Search, plane: Plane, w: FloatArray) -> Plane | None:
     """The best plane on the way from ``plane`` to ``w``; None if none is better."""
-    steps = STEPS if search.problem.m <= MANY_ROWS else FEW_STEPS
     search.spend((search.problem.n + search.problem.m) * search.problem.d)
     end_labelled, end_unlabelled = search.problem.X @ w, search.problem.U @ w
+    if search.problem.m > MANY_ROWS:
+        end = Plane(w, end_labelled, end_unlabelled, np.inf, 0.0, 0.0)
+        return search.judge_steps(plane, end, FEW_STEPS)
     best: Plane | None = None
-    for t in steps:
+    for t in STEPS:
         value = plane.value if best is None else best.value
         candidate = search.judge(
             plane.w + t * (w - plane.w),

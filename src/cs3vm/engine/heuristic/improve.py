@@ -52,20 +52,22 @@ def improve(
     callback: Callback | None = None,
     patience: int = QUICK_PATIENCE,
     again: bool = False,
+    nearby: bool = False,
 ) -> Result:
     """Search for a good plane until the search stagnates, the work is done or the time is over.
 
-    ``again`` goes on from the starts alone: the usual ones have had their turn.
+    ``again`` goes on from the starts alone: the usual ones have had their turn. ``nearby`` does nothing else,
+    neither the SVM nor subsamples: there is no lower bound then.
     """
     budget = Budget(time_limit, work_limit)
     ordered = in_order(problem)
     search = Search(ordered.problem, budget, callback)
     try:
         search.offer(np.zeros(problem.d))
-        svm = search.solve_svm()
+        svm = None if nearby else search.solve_svm()
         if problem.m > 0:
             rng = np.random.default_rng([random_state, int(again)])
-            found = [*starts, *_from_subsamples(search, svm, rng, random_state)]
+            found = [*starts, *([] if svm is None else _from_subsamples(search, svm, rng, random_state))]
             kicks = min(patience, 8 + patience * problem.m // 75, 200_000 // problem.m)
             two = TwoSearches(search, svm, rng, random_state, max(6, kicks))
             two.run(found, usual=not (again and found))

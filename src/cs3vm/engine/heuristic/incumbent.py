@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,6 +15,7 @@ from ...convex.svm import root_bound, solve_convex, with_miscount
 from ...model.budget import Budget
 from ...model.intercept import EMPTY_TOLERANCE, Intercept, prices_along
 from ...model.problem import Problem
+from ...model.ranks import descending
 from ...model.result import Result
 from ...model.status import Callback, Status, TracePoint
 from ..core.quadratic import COMPILED_COLUMNS, FINE, ROUGH, solve_rows
@@ -27,6 +30,8 @@ LABELLED_ROWS = 8000
 RANKING = 20
 #: A step of more numbers than this is not begun if it would pass the limits.
 LONG = 1e7
+#: Threads that judge planes of very many rows.
+THREADS = 2
 #: How many iterations a quadratic programme takes, about.
 ITERATIONS = 20
 
@@ -100,11 +105,35 @@ class Search:
     def judge(self, w: FloatArray, labelled: FloatArray, unlabelled: FloatArray) -> Plane:
         """Judge a normal vector whose scores are known; it becomes the incumbent if it is better."""
         self.spend(RANKING * (self.problem.n + self.problem.m))
-        cost, b, count = self.ranking.judge(labelled, unlabelled)
-        value = 0.5 * float(w @ w) + cost
-        if value < self.value * (1.0 - IMPROVEMENT):
+        plane = self._judged(w, labelled, unlabelled)
+        if plane.value < self.value * (1.0 - IMPROVEMENT):
             self.offer(w)
-        return Plane(w, labelled, unlabelled, value, b, count)
+        return plane
+
+    def _judged(self, w: FloatArray, labelled: FloatArray, unlabelled: FloatArray) -> Plane:
+        """The same without any consequence: several threads may ask."""
+        cost, b, count = self.ranking.judge(labelled, unlabelled)
+        return Plane(w, labelled, unlabelled, 0.5 * float(w @ w) + cost, b, count)
+
+    def judge_steps(self, plane: Plane, end: Plane, steps: Sequence[float]) -> Plane | None:
+        """The best of several steps from a plane to another, for very many rows; None if none is better.
+
+        Threads judge them, and only the best is offered, which takes longer than to judge it.
+        """
+        self.spend(len(steps) * RANKING * (self.problem.n + self.problem.m))
+        move, labelled = end.w - plane.w, end.labelled - plane.labelled
+        unlabelled = end.unlabelled - plane.unlabelled
+
+        def at(t: float) -> Plane:
+            return self._judged(
+                plane.w + t * move, plane.labelled + t * labelled, plane.unlabelled + t * unlabelled
+            )
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            best = min(pool.map(at, steps), key=lambda one: one.value)
+        if best.value < self.value * (1.0 - IMPROVEMENT):
+            self.offer(best.w)
+        return best if best.value < plane.value else None
 
     def offer(self, w: FloatArray) -> None:
         """Make ``w`` the incumbent if its exact value is the best so far."""
@@ -150,7 +179,7 @@ class Search:
         z = (problem.side > 0).astype(np.int8)
         free = ranking.free if ranking.any_fixed else np.arange(problem.m)
         if not ranking.unit:
-            free = free[np.argsort(-plane.unlabelled[free], kind="stable")]
+            free = free[descending(plane.unlabelled[free])]
             short, over = prices_along(problem.totals, problem.totals.counts(z), free)
             z[free[: int(np.argmin(short + over))]] = 1
             return z

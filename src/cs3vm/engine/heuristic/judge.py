@@ -7,18 +7,23 @@ cost, the intercept and the count; whatever becomes the incumbent is judged agai
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, RowArray
-from ...model.intercept import EMPTY_TOLERANCE, HingeSum
+from ...model.intercept import EMPTY_TOLERANCE
 from ...model.problem import Problem
-from ...model.window import Window
+from ...model.ranks import descending, ranked_values
+from ...model.window import Part
 from ..jit import strict_kernel
+from .bins import Breaks, CompiledWindow, minimiser
 
 #: From this many unlabelled rows on, only the scores between the two best intercepts are sorted.
 WINDOW_ROWS = 2000
+#: The same with several totals.
+SEVERAL_WINDOW_ROWS = 1000
 
 
 class Judgement(NamedTuple):
@@ -27,15 +32,6 @@ class Judgement(NamedTuple):
     cost: float
     b: float
     total: float
-
-
-class Breaks(NamedTuple):
-    """Where the hinges of the labelled rows bend as functions of b, ascending, and the rows' prices."""
-
-    positive: FloatArray
-    positive_price: FloatArray
-    negative: FloatArray
-    negative_price: FloatArray
 
 
 class Ranking:
@@ -81,13 +77,13 @@ class Ranking:
         )
         first = 0
         if self.unit and len(scores) > WINDOW_ROWS and margin == 0.0:
-            first, scores = self._window(scores, _minimiser(breaks))
+            first, scores = self._window(scores, minimiser(breaks))
         if self.several:
-            return self._judge_several(labelled, unlabelled, (low, high), breaks, slack)
+            return self._judge_several(unlabelled, (low, high), breaks, slack)
         if self.unit:
             ordered, weights = np.sort(-scores), self.weights
         else:
-            order = np.argsort(-scores, kind="stable")
+            order = descending(scores)
             ordered, weights = -scores[order], self.weights[order]
         prices = np.empty(len(ordered) + 1)
         _prices_of_one(weights, float(first), self.target, problem.count_penalty, prices)
@@ -95,36 +91,40 @@ class Ranking:
         return Judgement(cost, b, self.base + first + float(weights[:number].sum()))
 
     def _judge_several(
-        self,
-        labelled: FloatArray,
-        unlabelled: FloatArray,
-        limits: tuple[float, float],
-        breaks: Breaks,
-        slack: float,
+        self, unlabelled: FloatArray, limits: tuple[float, float], breaks: Breaks, slack: float
     ) -> Judgement:
+        if len(unlabelled) <= SEVERAL_WINDOW_ROWS:
+            rows = self.free if self.any_fixed else np.arange(len(unlabelled))
+            return self._judge_part(unlabelled, breaks, slack, Part(rows, self.fixed_counts, limits))
+        problem = self.problem
+        window = CompiledWindow(
+            breaks,
+            unlabelled,
+            (float(unlabelled.min()), float(unlabelled.max())),
+            problem.side,
+            problem.totals,
+            self.fixed_counts,
+            limits,
+            problem.side_margin,
+        )
+        return window.search(partial(self._judge_part, unlabelled, breaks, slack))
+
+    def _judge_part(self, unlabelled: FloatArray, breaks: Breaks, slack: float, part: Part) -> Judgement:
         problem, totals = self.problem, self.problem.totals
-        rows, counts = self.free if self.any_fixed else None, self.fixed_counts
-        if len(unlabelled) > WINDOW_ROWS and problem.side_margin == 0.0:
-            hinge = HingeSum(labelled, problem.y, problem.C)
-            free = problem.side == 0 if self.any_fixed else None
-            window = Window(hinge, unlabelled, free, totals, counts, limits)
-            rows, counts, limits = np.flatnonzero(window.inside), window.counts, window.limits
-        ranked = -(unlabelled if rows is None else unlabelled[rows])
-        order = np.argsort(ranked, kind="stable")
-        ranked = ranked[order]
-        prices = np.empty(len(ranked) + 1)
+        rows = part.rows[descending(unlabelled[part.rows])]
+        prices = np.empty(len(rows) + 1)
         _prices_of_several(
-            order if rows is None else rows[order],
+            rows,
             totals.weights,
             totals.of_row.start,
             totals.of_row.total,
             totals.low,
             totals.high,
             totals.penalty,
-            counts.copy(),
+            part.counts.copy(),
             prices,
         )
-        cost, b, _ = _cheapest(ranked, prices, *limits, breaks, problem.side_margin, slack)
+        cost, b, _ = _cheapest(-unlabelled[rows], prices, *part.limits, breaks, problem.side_margin, slack)
         return Judgement(cost, b, np.nan)  # sides are told by the best intercept
 
     def _ascending(self, breaks: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -142,42 +142,11 @@ class Ranking:
         """
         rank = len(scores) - min(max(round(self.target), 0), len(scores))
         places = [i for i in (rank - 1, rank) if 0 <= i < len(scores)]
-        around = np.partition(scores, places)[places]
+        around = ranked_values(scores, places)
         lo, hi = min(-favourite, float(around.min())), max(-favourite, float(around.max()))
         above = scores > hi
         inside = scores[~above & (scores >= lo)]
         return int(np.count_nonzero(above)), inside
-
-
-@strict_kernel
-def _minimiser(breaks: Breaks) -> float:
-    """A minimiser of ``Σ pc·(p-b)₊ + Σ qc·(b-q)₊``: the middle of the flat part, where there is one."""
-    p, pc, q, qc = breaks
-    slope, rise = 0.0, 0.0
-    for i in range(len(pc)):
-        slope -= pc[i]
-        rise += pc[i]
-    for j in range(len(qc)):
-        rise += qc[j]
-    flat = 1e-12 * max(1.0, rise)
-    if slope >= -flat:
-        return float(q[0] - 1.0)
-    i, j = 0, 0
-    start, seen = 0.0, False
-    while i < len(p) or j < len(q):
-        if j == len(q) or (i < len(p) and p[i] <= q[j]):
-            at = p[i]
-            slope += pc[i]
-            i += 1
-        else:
-            at = q[j]
-            slope += qc[j]
-            j += 1
-        if not seen and slope >= -flat:
-            start, seen = at, True
-        if seen and slope > flat:
-            return float(0.5 * (start + at))
-    return start + 1.0
 
 
 @strict_kernel
@@ -231,7 +200,7 @@ def _cheapest(
 ) -> tuple[float, float, int]:
     """The cheapest number of positives for scores in descending order, given as their negatives."""
     p, pc, q, qc = breaks
-    favourite = _minimiser(breaks)
+    favourite = minimiser(breaks)
     m = len(ordered)
     p_mass, p_moment = 0.0, 0.0
     for i in range(len(p)):

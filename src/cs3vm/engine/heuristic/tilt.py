@@ -16,6 +16,7 @@ import numpy as np
 
 from ..._typing import FloatArray, RowArray
 from ...model.intercept import prices_along
+from ...model.ranks import descending
 from .incumbent import IMPROVEMENT, Plane, Search
 
 #: How often rows that still block are turned apart.
@@ -58,7 +59,7 @@ def blocking(search: Search, plane: Plane) -> Group | None:
     rows = ranking.free if ranking.any_fixed else np.arange(problem.m)
     if len(rows) == 0:
         return None
-    rows = rows[np.argsort(-plane.unlabelled[rows], kind="stable")]
+    rows = rows[descending(plane.unlabelled[rows])]
     scores = plane.unlabelled[rows]
     totals = np.append(0.0, np.cumsum(problem.weights[rows]))
     gaps = scores[:-1] - scores[1:] >= 2.0 * problem.side_margin * (1.0 - 1e-9)
@@ -80,7 +81,7 @@ def _turned(search: Search, plane: Plane, group: Group, directions: Sequence[Flo
     problem = search.problem
     number = min(max(ROWS // problem.m, LEAST), MOST)
     longer = [plane.w] if plane.w.any() else []
-    for v, least in _promising(search, plane, group, [*directions, *longer])[:number]:
+    for v, least in _promising(search, plane, group, [*directions, *longer], number):
         labelled, unlabelled = problem.X @ v, problem.U @ v
         search.spend((problem.n + problem.m) * problem.d)
         spread = max(float(unlabelled.std()), 1e-300)
@@ -95,8 +96,8 @@ def _turned(search: Search, plane: Plane, group: Group, directions: Sequence[Flo
 
 
 def _promising(
-    search: Search, plane: Plane, group: Group, directions: Sequence[FloatArray]
-) -> list[tuple[FloatArray, float]]:
+    search: Search, plane: Plane, group: Group, directions: Sequence[FloatArray], number: int
+) -> Iterator[tuple[FloatArray, float]]:
     """Directions and the least turns along them, the one with the least expected cost first."""
     problem = search.problem
     rows = group.rows[:: max(1, len(group.rows) // SAMPLE_ROWS)]
@@ -121,15 +122,18 @@ def _promising(
     price = float(problem.totals.penalty.max(initial=0.0))
     for sign in (1.0, -1.0):
         miscount = np.abs((above if sign > 0 else total - above) - group.need)
-        rise = np.where(sign * slope > 0.0, least, reach) * sign * slope
+        with np.errstate(over="ignore"):  # a turn without end costs without end: it is not among the least
+            rise = np.where(sign * slope > 0.0, least, reach) * sign * slope
         cost = price * miscount + rise + 0.5 * least * least * squares
         cost[~wide] = np.inf
         best = np.argmin(cost, axis=0) if len(cost) else np.zeros(0, dtype=np.intp)
         for k, c in enumerate(best):
             if np.isfinite(cost[c, k]):
                 found.append((float(cost[c, k]), k, int(sign), float(least[c, k])))
-    basis = np.eye(problem.d)
-    return [
-        (sign * (basis[k] if k < problem.d else directions[k - problem.d]), turn)
-        for _, k, sign, turn in sorted(found)
-    ]
+    for _, k, sign, turn in sorted(found)[:number]:
+        if k < problem.d:
+            direction = np.zeros(problem.d)
+            direction[k] = sign
+        else:
+            direction = sign * directions[k - problem.d]
+        yield direction, turn
