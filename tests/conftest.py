@@ -52,6 +52,7 @@ SLOW = (
     "tests/cli/test_several.py::test_none_is_a_name_like_others",
     "tests/cli/test_several.py::test_the_report_counts_only_rows_with_weight",
     "tests/cli/test_several.py::test_the_report_escapes_names_and_shows_every_class",
+    "tests/engine/exact/test_flips.py",
     "tests/engine/exact/test_groups.py::test_groups_close_nodes_and_change_nothing_else",
     "tests/engine/heuristic/test_corners.py::test_the_best_corner_is_a_point_of_the_problem",
     "tests/engine/heuristic/test_improve.py::test_without_a_margin_it_is_no_worse_than_with_one",
