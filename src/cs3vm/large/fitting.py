@@ -148,6 +148,8 @@ def _survey(
     if not given and found.n_missing > 0 and found.n_marked > 0:
         asked = asked._replace(mark=None)
         found = passes.run("survey", Surveyor(asked), Survey.combine)
+    if len(found.drawn) < min(sample_rows, int(found.counts.sum())):  # most rows are labelled
+        found = passes.run("survey", Surveyor(asked._replace(n_rows=None)), Survey.combine)
     return found.finished()
 
 
