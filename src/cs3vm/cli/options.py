@@ -119,7 +119,9 @@ DATA, SEARCH, OUTPUT = "The data", "The search", "The output"
 TableFile = Annotated[
     Path,
     typer.Argument(
-        help="A table with a header row: .csv, .tsv, .parquet, .feather or .xlsx.", show_default=False
+        help="A table with a header row: .csv, .tsv, .parquet, .feather or .xlsx; or a folder or "
+        "quoted pattern of .parquet files.",
+        show_default=False,
     ),
 ]
 Label = Annotated[
@@ -132,10 +134,6 @@ Label = Annotated[
 Positive = Annotated[
     str | None,
     typer.Option(help="The value that the total counts. Default: the greater one.", rich_help_panel=DATA),
-]
-NPositive = Annotated[
-    int | None,
-    typer.Option(min=0, help="How many of the rows *without* label are positive.", rich_help_panel=DATA),
 ]
 TotalOrRange = Annotated[
     Any,
