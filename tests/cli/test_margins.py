@@ -188,6 +188,52 @@ def test_thresholds_need_groups(people):
     assert "--group-intercepts needs to know the groups: give --totals-by" in " ".join(result.stderr.split())
 
 
+NAMES = "svm,top_tau,direct,logistic,forest,extra_trees"
+
+
+def compared(*words):
+    result = run("compare", "people.csv", *LABEL, "--id", "person", "--work-limit", "2e7", *words)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_compare_with_totals_by_group_and_weights(people):
+    frame, truth, rows = people
+    weights = frame["wt"][rows & (truth == "yes")].groupby(frame["region"]).sum()
+    weights.rename("total").to_csv("t.csv")
+    words = ("--totals-by", "region=t.csv", "--weight", "wt", "--methods", NAMES)
+    found = json.loads(compared(*words, "--json").stdout)
+    assert [row["method"] for row in found] == NAMES.split(",")
+    for row in found[3:]:  # each group by its own ranking: missed by less than one row of each
+        assert row["missed"] <= 3 * 3
+        assert row["count"] == pytest.approx(weights.sum(), abs=9)
+    assert found[0]["missed"] > 0
+    result = compared(*words)
+    assert "of which 3 totals by region are known (cash=yes)" in result.stdout
+    assert "missed" in result.stdout
+
+
+def test_compare_with_an_interval_and_all_rows(people):
+    frame, _, rows = people
+    words = ("--exclude", "wt", "--methods", NAMES, "--json")
+    for row in json.loads(compared(*words, "--n-positive", "30:35").stdout)[1:]:
+        assert 30 <= row["count"] <= 35
+        assert row["n_positive"] == [30, 35]
+    labelled = int(np.sum((frame["cash"] == "yes") & ~rows))
+    for row in json.loads(compared(*words, "--n-positive", "40", "--totals-of", "all").stdout)[3:]:
+        assert row["count"] == 40 - labelled
+
+
+def test_compare_takes_two_classes(people):
+    frame, truth, rows = people
+    frame["cash"] = np.where(rows, None, np.where(frame["age"] > 75, "often", truth))
+    frame.to_csv("people.csv", index=False)
+    pd.crosstab(frame["region"][rows], np.where(frame["age"] > 75, "often", truth)[rows]).to_csv("t.csv")
+    result = run("compare", "people.csv", "--label", "cash", "--id", "person", "--totals-by", "region=t.csv")
+    assert result.exit_code == 2
+    assert "compare takes two classes" in " ".join(result.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("file", "words", "message"),
     [

@@ -92,10 +92,11 @@ def _simpler_totals(p: Problem) -> Iterator[Callable[[], Problem]]:
             [],
             [replace(total, penalty=None)],
             [replace(total, low=0.0)],
-            [replace(total, high=np.inf)],
             [replace(total, high=None)],
             [replace(total, low=float(np.floor(total.low)), high=float(np.ceil(total.interval[1])))],
         ]
+        if total.low < total.interval[1] < np.inf:  # else it would become exact and open again for ever
+            others.append([replace(total, high=np.inf)])
         for other in others:
             yield lambda other=other, before=before, after=after: replace(
                 p, n_positive=Totals([*before, *other, *after])

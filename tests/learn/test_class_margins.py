@@ -88,7 +88,7 @@ def test_probabilities_add_up_to_overlapping_totals(seed):
         table[1, 0] += table[0, 0]
         table[0, 0] = 0.0
         totals, table = bind(Totals(list(totals.over(totals.rows))[:2]), np.ones(m), 1.0), table[:, :2]
-    p = shift_classes_to_totals(rng.normal(size=(m, classes)), np.ones(m), totals.rows, table)
+    p, _ = shift_classes_to_totals(rng.normal(size=(m, classes)), np.ones(m), totals.rows, table)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     for g, own in enumerate(totals.rows):
         np.testing.assert_allclose(p[own].sum(axis=0), table[:, g], atol=1e-5)

@@ -12,7 +12,7 @@ from cs3vm.exceptions import InvalidProblemError
 from cs3vm.methods.certain import certain_sides
 from cs3vm.model.result import Result
 from cs3vm.model.status import Status
-from tests.oracle import random_problem, svm_with_sides
+from tests.oracle import random_problem, random_several, svm_with_sides
 from tests.proofs.test_checker import rewrite
 
 
@@ -22,8 +22,7 @@ def cheapest_by_side(problem):
     choices = [(0, 1) if s == 0 else ((1,) if s > 0 else (0,)) for s in problem.side]
     for labeling in product(*choices):
         z = np.array(labeling)
-        miss = problem.count_penalty * abs(z @ problem.weights - problem.n_positive)
-        value = svm_with_sides(problem, 2 * z - 1) + miss
+        value = svm_with_sides(problem, 2 * z - 1) + problem.totals.price(problem.totals.counts(z))
         best[z, np.arange(problem.m)] = np.minimum(best[z, np.arange(problem.m)], value)
     return best
 
@@ -55,6 +54,56 @@ def test_what_is_certain_and_what_changes_agrees_with_all_labelings(seed):
     assert np.all((found.side > 0)[found.certain] == (np.asarray(result.z) > 0)[found.certain])
     if found.cutoff == 0:
         assert not np.any(found.certain)
+
+
+def tiny_with_totals(seed):
+    """A tiny problem with up to three overlapping totals, weights, intervals and fixed sides, solved."""
+    rng = np.random.default_rng([17, seed])
+    margin = (0.0, 1e-3, 0.2)[seed % 3]
+    problem = random_several(rng, m=int(rng.integers(3, 7)), side_margin=margin)
+    result = solve(problem, "auto", time_limit=60)
+    return result if result.found else None
+
+
+@pytest.mark.parametrize("chunk", range(12))
+def test_the_same_with_several_totals(chunk):
+    certain = several = 0
+    for seed in range(10 * chunk, 10 * chunk + 10):
+        result = tiny_with_totals(seed)
+        if result is None:
+            continue  # its fixed sides conflict
+        problem, share = result.problem, (0.01, 0.05, 0.5)[seed // 3 % 3]
+        try:
+            best = cheapest_by_side(problem)
+        except ArithmeticError:
+            continue  # the oracle cannot solve one of the labelings
+        found = certain_sides(result, share)
+        other = best[1 - (np.asarray(result.z) > 0), np.arange(problem.m)]
+        assert not np.any(found.certain & found.changes)
+        assert np.all(other[found.certain] >= found.cutoff * (1 - 1e-6)), seed
+        assert np.all(other[found.changes] <= found.cutoff * (1 + 1e-6)), seed
+        assert np.all((found.side > 0)[found.certain] == (np.asarray(result.z) > 0)[found.certain])
+        certain += int(np.sum(found.certain & (problem.side == 0)))
+        several += 1
+    assert several > 5
+    assert certain > 0  # there is something to be wrong about
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_certificates_with_several_totals(seed, tmp_path):
+    result = tiny_with_totals(seed)
+    if result is None:
+        pytest.skip("the fixed sides of this instance conflict")
+    path = tmp_path / "certain.gz"
+    found = certain_sides(result, 0.05, proof=path)
+    if found.certified == 0:
+        assert not path.exists()
+        return
+    verdict = verify(result.problem, path)
+    assert verdict, verdict.message
+    shown = verdict.side != 0
+    assert np.count_nonzero(shown) == found.certified
+    assert np.array_equal(verdict.side[shown], found.side[shown])
 
 
 def test_most_rows_of_tiny_problems_are_decided():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..exceptions import TableError
 from . import options as opt
 from .common import CtrlC, check_packages, tell
 from .settings import Settings
@@ -25,9 +26,12 @@ def compare(
     table: opt.TableFile,
     label: opt.Label,
     positive: opt.Positive = None,
-    n_positive: opt.NPositive = None,
+    n_positive: opt.TotalOrRange = None,
     positive_rate: opt.PositiveRate = None,
     total_positive: opt.TotalPositive = None,
+    totals_by: opt.TotalsBy = None,
+    totals_of: opt.TotalsOf = opt.CountedRows.UNLABELLED,
+    weight: opt.Weight = None,
     id_: opt.Id = None,
     features: opt.Features = None,
     exclude: opt.Exclude = None,
@@ -74,6 +78,8 @@ def compare(
     from ..methods import get_method
     from .fit import search
     from .inputs import Question, load
+    from .margins import read_totals_by
+    from .words import headline
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
     for name in names:
@@ -95,6 +101,7 @@ def compare(
         components,
         norm.value,
         work_limit=work_limit,
+        totals_of=totals_of.value,
     )
     settings.check()
     data = load(
@@ -110,20 +117,27 @@ def compare(
             exclude or (),
             categorical or (),
             impute is not None,
+            None,
+            read_totals_by(totals_by),
+            weight,
+            totals_of is opt.CountedRows.ALL,
         )
     )
+    if data.positive is None:
+        raise TableError("compare takes two classes: give totals of the positive one, and name it --positive")
     tell(data.notes, quiet=quiet)
     svm = search(data, settings, quiet=True).fit.results[0]
     rows = []
     for name in names:
         if name in RIVALS:
-            rows.append(_rival_row(name, data, svm, seed))
+            rows.append(_rival_row(name, data, svm, settings))
         else:
             rows.append(_row(name, _solve(name, svm, settings, quiet or as_json), svm))
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
     else:
-        _print(rows, svm.problem)
+        typer.echo(headline(data, label))
+        _print(rows)
 
 
 def _solve(name: str, svm: Result, settings: Settings, quiet: bool) -> Result:
@@ -147,23 +161,38 @@ def _solve(name: str, svm: Result, settings: Settings, quiet: bool) -> Result:
         )
 
 
-def _rival_row(name: str, data: Data, svm: Result, seed: int) -> dict[str, Any]:
+def _rival_row(name: str, data: Data, svm: Result, settings: Settings) -> dict[str, Any]:
     """A classifier that knows nothing of this package's model: it has labels, and no objective."""
     from ..learn.top_tau import make_rival
 
     began = time.perf_counter()
-    clf = (
-        make_rival(name, seed).set_params(pos_label=data.positive).fit(data.X, data.y, n_positive=data.known)
-    )
-    called = clf.transduction_[~data.labelled] == data.positive
+    clf = make_rival(name, settings.seed).set_params(pos_label=data.positive, totals_of=settings.totals_of)
+    counts = ~data.labelled
+    if data.other is None:
+        clf.fit(data.X, data.y, n_positive=data.known)
+    else:
+        rate, groups, weight = data.other.positive_rate, data.other.groups, data.other.weight
+        clf.fit(data.X, data.y, data.known, rate, sample_weight=weight, groups=groups)
+        counts &= True if weight is None else weight > 0
+    called = clf.transduction_[counts] == data.positive
     return {
         "method": name,
-        "count": float(called.sum()),
-        "n_positive": svm.problem.n_positive,
+        **_counted(svm.problem, called),
         "differ_from_svm": None if svm.z is None else int((called != (svm.z > 0)).sum()),
         **dict.fromkeys(("on_plane", "objective", "lower_bound", "gap", "status")),
         "seconds": round(time.perf_counter() - began, 3),
     }
+
+
+def _counted(problem: Problem, z: Any) -> dict[str, Any]:
+    """How many rows are positive, how many should be, and by how much several totals are missed."""
+    from .words import known_fields
+
+    count = {} if z is None else {"count": problem.count(z)}
+    known = {**count, "n_positive": known_fields(problem)}
+    if z is None or problem.one_total:
+        return known
+    return {**known, "missed": float(problem.totals.misses(problem.totals.counts(z)).sum())}
 
 
 def _row(name: str, result: Result, svm: Result) -> dict[str, Any]:
@@ -171,7 +200,7 @@ def _row(name: str, result: Result, svm: Result) -> dict[str, Any]:
     return {
         "method": name,
         "count": result.count,
-        "n_positive": result.problem.n_positive,
+        **_counted(result.problem, result.z),
         "differ_from_svm": changed,
         "on_plane": result.on_plane,
         "objective": result.objective,
@@ -189,24 +218,22 @@ def _proof_cells(row: dict[str, Any]) -> tuple[str, str, str, str]:
     return f"{row['objective']:.4f}", f"{row['lower_bound']:.4f}", gap, row["status"]
 
 
-def _print(rows: list[dict[str, Any]], problem: Problem) -> None:
+def _print(rows: list[dict[str, Any]]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     shown = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False, collapse_padding=True)
-    for name in ("method", "positives", "≠ SVM", "objective", "bound", "gap", "status", "seconds"):
+    missed = ["missed"] if any("missed" in row for row in rows) else []
+    for name in ("method", "positives", *missed, "≠ SVM", "objective", "bound", "gap", "status", "seconds"):
         shown.add_column(name, justify="left" if name in ("method", "status") else "right", no_wrap=True)
     for row in rows:
         shown.add_row(
             row["method"],
             f"{row['count']:g}",
+            *(f"{row[name]:g}" if name in row else "–" for name in missed),
             str(row["differ_from_svm"]),
             *_proof_cells(row),
             f"{row['seconds']:.2f}",
         )
-    console = Console()
-    console.print(
-        f"{problem.m} rows without label, {problem.n_positive:g} of them known to be positive", markup=False
-    )
-    console.print(shown)
+    Console().print(shown)

@@ -135,10 +135,6 @@ Positive = Annotated[
     str | None,
     typer.Option(help="The value that the total counts. Default: the greater one.", rich_help_panel=DATA),
 ]
-NPositive = Annotated[
-    int | None,
-    typer.Option(min=0, help="How many of the rows *without* label are positive.", rich_help_panel=DATA),
-]
 TotalOrRange = Annotated[
     Any,
     typer.Option(

@@ -11,6 +11,7 @@ from .._typing import LabelArray
 
 if TYPE_CHECKING:
     from ..learn.fit import Fit
+    from ..model.problem import Problem
     from ..model.result import Result
     from .inputs import Data
     from .looks import Looks
@@ -87,7 +88,7 @@ def summary_fields(fit: Fit, data: Data | PieceData) -> dict[str, Any]:
     if data.positive is not None:
         (result,) = fit.results
         count = float(result.problem.weights @ (fit.answer == fit.labels.positive))
-        counted = {"n_positive": _known_fields(result), "count": _plain(count)}
+        counted = {"n_positive": known_fields(result.problem), "count": _plain(count)}
         names = {"positive": data.positive, "negative": data.negative}
         return {**sizes, **names, **counted, **_totals_fields(fit), **_proof_fields(result)}
     found = class_counts(fit.labels.decode(fit.codes)[fit.labels.codes < 0], data.classes)
@@ -107,11 +108,11 @@ def _plain(number: float) -> float | int:
     return int(number) if number == round(number) else number
 
 
-def _known_fields(result: Result) -> Any:
+def known_fields(problem: Problem) -> Any:
     """The known number of positives; a pair where it is known no better."""
     from ..learn.known_counts import interval_of_all
 
-    low, high = map(_plain, interval_of_all(result.problem.totals))
+    low, high = map(_plain, interval_of_all(problem.totals))
     return low if low == high else [low, high]
 
 

@@ -31,7 +31,7 @@ from .core.relaxation import Relaxation
 from .exact.crew import Options
 from .exact.incumbent import Incumbent
 from .exact.node import process
-from .exact.pairs import pair_values
+from .exact.pair_values import pair_values
 from .exact.tree import Tree
 from .heuristic.improve import improve
 from .heuristic.judge import SEVERAL_WINDOW_ROWS, Ranking

@@ -68,7 +68,7 @@ def _numbers_of_cells(scores: FloatArray, totals: KnownTotals, table: FloatArray
     centred = scores - scores.mean(axis=1, keepdims=True)
     spread = float(centred.std())
     odds = centred * (ODDS_PER_SPREAD / spread if spread > 0.0 else 1.0)
-    p = shift_classes_to_totals(odds, np.ones(len(scores)), totals.rows, table, ROUGHLY)
+    p, _ = shift_classes_to_totals(odds, np.ones(len(scores)), totals.rows, table, ROUGHLY)
     cell = totals.cells
     expected = np.array([np.bincount(cell, p[:, k]) for k in range(p.shape[1])])
     expected = expected[:, np.unique(cell[np.diff(totals.of_row.start) > 0])]

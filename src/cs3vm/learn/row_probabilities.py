@@ -43,7 +43,7 @@ def _of_classes(fit: Fit, everybody: FloatArray, scores: FloatArray) -> FloatArr
     """Of several classes: each group with its own shifts; rows of no group have those of all together."""
     table = np.array([result.problem.totals.low for result in fit.results])
     totals = fit.problem.totals
-    met = shift_classes_to_totals(scores, fit.problem.weights, totals.rows, table)
+    met, _ = shift_classes_to_totals(scores, fit.problem.weights, totals.rows, table)
     return np.where((np.diff(totals.of_row.start) > 0)[:, None], met, everybody)
 
 

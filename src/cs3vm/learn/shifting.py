@@ -168,8 +168,10 @@ def _newton(
 
 def shift_classes_to_totals(
     scores: FloatArray, weights: FloatArray, rows: Sequence[RowArray], table: FloatArray, met: float = MET
-) -> FloatArray:
+) -> tuple[FloatArray, FloatArray]:
     """The same by group: probabilities whose sums over the rows of each total are what it says of each class.
+
+    The shifts come with them: of each total (row) and class (column).
 
     Totals that overlap are met in turns until all are, or as nearly as can be where they contradict each
     other. Rows in no total stay as they are.
@@ -188,6 +190,7 @@ def shift_classes_to_totals(
         The part of the weight that a total may be missed by.
     """
     shifted, before_that = np.array(scores, dtype=float), np.inf
+    shifts = np.zeros(table.T.shape)
     for _ in range(SWEEPS):
         missed = 0.0
         for g, own in enumerate(rows):
@@ -196,11 +199,12 @@ def shift_classes_to_totals(
             found = shift_classes(shifted[own], weights[own], table[:, g])
             before = softmax(shifted[own], axis=1)
             missed = max(missed, float(np.abs(weights[own] @ (before - found.probabilities)).max()))
-            shifted[own] += np.maximum(found.shifts, NEVER)
+            shifted[own] += found.shifts
+            shifts[g] += found.shifts
         if missed <= met * float(weights.sum()) or missed > STUCK * before_that:
             break
         before_that = missed
-    return np.asarray(softmax(shifted, axis=1))
+    return np.asarray(softmax(shifted, axis=1)), shifts
 
 
 def shift_classes(scores: FloatArray, weights: FloatArray, totals: FloatArray) -> Shifted:

@@ -9,18 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, get_tags, indexable
-from sklearn.utils._param_validation import HasMethods
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._typing import BoolArray, FloatArray, LabelArray
 from ..exceptions import InvalidProblemError
+from .bound_totals import Bound, bind_margins
 from .class_totals import KnownTotals
 from .cross_fit import draw_folds
 from .labels import Labels, read_labels
+from .margins import TOTALS_OF, Margins
 from .probabilities import HeldOut, Slope, calibrate, learn_slope, spread
 from .rows import read_weights
+from .top_by_totals import Counted, GroupShifts
 
 #: Classifiers that ``cs3vm compare`` knows by name.
 RIVALS = ("logistic", "forest", "extra_trees")
@@ -65,6 +69,8 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         A value of ``y`` that marks an unlabelled row, as in :class:`cs3vm.CS3VMClassifier`.
     random_state
         Seed that decides between rows with the same score.
+    totals_of
+        Whether totals count the ``"unlabelled"`` rows, or ``"all"``: labelled ones are subtracted then.
 
     Attributes
     ----------
@@ -76,9 +82,11 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         A class label for every row of ``fit``: given labels are kept.
     probabilities_
         The probability of each class for every row of ``fit``, a column per class; that of a given label is
-        1. Over the unlabelled rows each adds up to the total of its class. Only where there are such rows.
+        1. Over the unlabelled rows each adds up to the total of its class, and to that in every group. Only
+        where there are such rows.
     n_positive_
-        The total that was used; with several classes, a dict of them.
+        The total that was used; with several classes, a dict of them. Of an interval or of totals by group
+        :class:`cs3vm.Totals`, over the unlabelled rows.
     n_features_in_
         As everywhere in scikit-learn.
     feature_names_in_
@@ -101,6 +109,7 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         "pos_label": "no_validation",
         "unlabeled": "no_validation",
         "random_state": ["random_state"],
+        "totals_of": [StrOptions(set(TOTALS_OF))],
     }
 
     def __init__(
@@ -110,20 +119,23 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         pos_label: Any = None,
         unlabeled: Any = None,
         random_state: int | np.random.RandomState | None = 0,
+        totals_of: str = "unlabelled",
     ) -> None:
         self.estimator = estimator
         self.pos_label = pos_label
         self.unlabeled = unlabeled
         self.random_state = random_state
+        self.totals_of = totals_of
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(
         self,
         X: Any,
         y: Any,
-        n_positive: float | Mapping[Any, float] | None = None,
-        positive_rate: float | Mapping[Any, float] | None = None,
+        n_positive: float | tuple[float, float] | Mapping[Any, Any] | None = None,
+        positive_rate: float | tuple[float, float] | Mapping[Any, Any] | None = None,
         sample_weight: ArrayLike | None = None,
+        groups: Any = None,
     ) -> TopTau:
         """Learn from the labelled rows, and meet the total of the others.
 
@@ -134,14 +146,17 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         y
             One label per row; missing where the row is unlabelled.
         n_positive
-            The known total of the unlabelled rows, or one for each class, as in
-            :meth:`cs3vm.CS3VMClassifier.fit`.
+            What is known about the unlabelled rows, as in :meth:`cs3vm.CS3VMClassifier.fit`: a number, a
+            pair, one for each class, by group, or by several columns of groups. Every group is met by its own
+            highest scores.
         positive_rate
             Instead: their share.
         sample_weight
             Weights of the rows; the classifier must know them, too.
+        groups
+            The group of every row, or several columns of them, if totals are by group.
         """
-        known = KnownTotals.of(n_positive, positive_rate, self.unlabeled)
+        known = KnownTotals.of(n_positive, positive_rate, self.unlabeled, groups, self.totals_of)
         labels = read_labels(
             y,
             unlabeled=self.unlabeled,
@@ -153,18 +168,27 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         check_consistent_length(X, labels.codes)
         weight = None if sample_weight is None else read_weights(sample_weight, len(labels.codes))
         rows, others = np.flatnonzero(labels.codes >= 0), np.flatnonzero(labels.codes < 0)
-        counted = np.ones(len(others)) if weight is None else weight[others]
-        totals = known.of_all(labels.classes, labels.positive, counted)
+        everywhere = np.ones(len(labels.codes)) if weight is None else weight
+        bound, totals = None, np.zeros(len(labels.classes))
+        if known.margins is not None and known.margins.any:
+            bound = bind_margins(known.margins, labels, everywhere)
+        else:
+            totals = known.of_all(labels.classes, labels.positive, everywhere[others])
         self.estimator_ = self._learn(X, labels, rows, weight)
         self.classes_, self.transduction_ = labels.classes, labels.decode(labels.codes)
         self._n_labels, self._prices = len(rows), np.zeros(len(labels.classes))
-        by_class = dict(zip(labels.classes.tolist(), totals.tolist(), strict=True))
-        self.n_positive_: Any = by_class if labels.positive is None else float(totals[labels.positive])
+        given = totals.tolist() if bound is None else _simplest(bound, int(np.sum(everywhere[others] > 0)))
+        by_class = dict(zip(labels.classes.tolist(), given, strict=False))
+        own = given[labels.positive or 0] if bound is None else given[0]
+        self.n_positive_: Any = by_class if labels.positive is None else own
+        self._of_groups: GroupShifts | None = None
         for name in ("n_features_in_", "feature_names_in_", "probabilities_"):
             self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        if len(others):
+        if len(others) and bound is not None and known.margins is not None:
+            self._meet_all(X, labels, everywhere, bound, known.margins)
+        elif len(others):
             self._meet(X, labels, weight, totals)
         return self
 
@@ -180,11 +204,7 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         target = labels.decode(labels.codes[rows])
         if weight is None:
             return model.fit(_safe_indexing(X, rows), target)
-        if not has_fit_parameter(model, "sample_weight"):
-            raise InvalidProblemError(
-                f"{type(model).__name__} knows no sample_weight: leave it out, or give another classifier"
-            )
-        return model.fit(_safe_indexing(X, rows), target, sample_weight=weight[rows])
+        return model.fit(_safe_indexing(X, rows), target, **{_weights_name(model): weight[rows]})
 
     def _meet(self, X: Any, labels: Labels, weight: FloatArray | None, totals: FloatArray) -> None:
         """Give the unlabelled rows labels and probabilities that meet the totals."""
@@ -212,6 +232,39 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         self._calibration = calibrate(scores[counts], weights[counts], totals, slope)
         self.probabilities_ = np.eye(len(self.classes_))[codes]
         self.probabilities_[rows] = self._calibration.probabilities(scores)
+
+    def _meet_all(self, X: Any, labels: Labels, weight: FloatArray, bound: Bound, margins: Margins) -> None:
+        """The same for intervals and totals by group, each by its own ranking."""
+        rows = np.flatnonzero(labels.codes < 0)
+        every, counts = self._scores(_safe_indexing(X, rows)), weight[rows] > 0
+        scores, weights = every[counts], weight[rows[counts]]
+        known = Counted(scores, weights, bound.totals, labels.positive)
+        found = known.labels(self.random_state)
+        totals = np.asarray(np.bincount(found, weights, len(self.classes_)), dtype=float)
+        # new rows belong to no group, but there are as many of each class among them
+        if labels.positive is None:
+            from .assignment import assign  # loads numba
+
+            self._prices = assign(scores, totals).prices
+        else:
+            own = labels.positive
+            _, threshold = highest(known.ahead, weights, float(totals[own]), self.random_state)
+            self._prices = np.where(np.arange(2) == own, threshold, 0.0)
+        codes = labels.codes.copy()
+        codes[rows] = (every - self._prices).argmax(axis=1)
+        codes[rows[counts]] = found
+        self.transduction_ = labels.decode(codes)
+        slope = 1.0
+        if not hasattr(self.estimator_, "predict_proba"):
+            given = None if np.all(weight == 1.0) else weight
+            slope = self._slope(X, labels, given, totals).value / spread(scores, weights)
+        everybody = calibrate(scores, weights, totals, slope)
+        p, shifts = known.probabilities(slope, everybody.probabilities(scores))
+        self._calibration = calibrate(scores, weights, weights @ p, slope)
+        self._of_groups = GroupShifts.of(margins, shifts)
+        self.probabilities_ = np.eye(len(self.classes_))[codes]
+        self.probabilities_[rows] = self._calibration.probabilities(every)
+        self.probabilities_[rows[counts]] = p
 
     def _slope(self, X: Any, labels: Labels, weight: FloatArray | None, totals: FloatArray) -> Slope:
         """How steep probabilities are in the scores of a classifier that has none of its own."""
@@ -260,12 +313,21 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         return np.asarray(self.classes_[(scores[:, 1] >= scores[:, 0]).astype(np.intp)])
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> FloatArray:
-        """The probability of each class, a column each; over the unlabelled rows they meet the totals."""
+    def predict_proba(self, X: Any, groups: Any = None) -> FloatArray:
+        """The probability of each class, a column each; over the unlabelled rows they meet the totals.
+
+        Those by group are met where the ``groups`` of the rows are given, too.
+        """
         check_is_fitted(self)
         if not hasattr(self, "probabilities_"):
             return np.asarray(self.estimator_.predict_proba(X))
-        return self._calibration.probabilities(self._scores(X))
+        scores = self._scores(X)
+        everybody = self._calibration.probabilities(scores)
+        if groups is None:
+            return everybody
+        if self._of_groups is None:
+            raise InvalidProblemError("groups is given, but the fit had no totals by group: leave it out")
+        return self._of_groups.probabilities(self._calibration.slope * scores, groups, everybody)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -274,6 +336,27 @@ class TopTau(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         else:
             tags.input_tags.sparse = True
         return tags
+
+
+def _weights_name(model: Any) -> str:
+    """Under which name a classifier takes weights; of a pipeline it is that of its last step."""
+    (step, last) = model.steps[-1] if isinstance(model, Pipeline) else ("", model)
+    if not has_fit_parameter(last, "sample_weight"):
+        raise InvalidProblemError(
+            f"{type(last).__name__} knows no sample_weight: leave it out, or give another classifier"
+        )
+    return f"{step}__sample_weight" if step else "sample_weight"
+
+
+def _simplest(bound: Bound, n_rows: int) -> list[Any]:
+    """What is known of each plane's class: a number where it is one exact total of all rows."""
+    found: list[Any] = []
+    for totals in bound.totals:
+        (first, *others) = totals
+        whole = first.rows is None or len(first.rows) == n_rows
+        low, high = first.interval
+        found.append(float(low) if whole and not others and low == high else totals)
+    return found
 
 
 def highest(

@@ -75,7 +75,7 @@ class State(NamedTuple):
 
 
 # Positions in Scratch.counter.
-WORK, WORK_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED = range(7)
+WORK, WORK_LIMIT, FLIP_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED, GROUP_RAISED = range(9)
 
 
 class Scratch(NamedTuple):
@@ -124,8 +124,10 @@ class Missed(NamedTuple):
 # Positions in NodeArrays.out: the node's bound; the bound on its SVM value; by how much the relaxed solution
 # misses the leading total, and (of one total) every point of the node at least; the same as prices, of all
 # totals; the bounds of the two children; how much more weight may stay before the leading total is missed;
-# and the usual size of a group.
+# the usual size of a group; and the bound that groups give the root. (It is not the node's bound: its
+# children would all have it, and which of them is the most promising would be lost.)
 BOUND, OBJ, EXCESS, D_MIN, MISS_PRICE, LEAST_PRICE, STAY_BOUND, FLIP_BOUND, ROOM, GROUP_SIZE = range(10)
+RAISED_BOUND = 10
 # Positions in NodeArrays.info: the lengths of ``held`` and ``new``; the row to branch on, or -1; the total
 # whose miss costs most, and the side of it that has too many rows; whether no groups were formed since the
 # node was loaded; and the side of the rows in groups, times 1 + the number of their total.
@@ -175,8 +177,8 @@ def new_state(n_labelled: int, n_rows: int, rank: int) -> State:
 
 def new_scratch(n_labelled: int, m: int, d: int, rank: int) -> Scratch:
     """Allocate the room for pivots; there is no work limit."""
-    counter = np.zeros(7, dtype=np.int64)
-    counter[WORK_LIMIT] = np.iinfo(np.int64).max
+    counter = np.zeros(9, dtype=np.int64)
+    counter[[WORK_LIMIT, FLIP_LIMIT]] = np.iinfo(np.int64).max
     return Scratch(
         u=np.zeros(rank + 5),
         beta=np.zeros(rank + 5),
@@ -220,6 +222,6 @@ def new_node(m: int, rank: int, n_totals: int) -> NodeArrays:
         listed=Candidates(row=numbers(), v=np.zeros(m), e=np.zeros(m), suffix=np.zeros(m)),
         group=numbers(),
         mark=numbers(),
-        out=np.zeros(10),
+        out=np.zeros(11),
         info=np.zeros(7, dtype=np.int64),
     )

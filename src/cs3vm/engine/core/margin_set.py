@@ -9,6 +9,7 @@ from .arrays import (
     DUAL,
     FLIPS,
     GROUP_CLOSED,
+    GROUP_RAISED,
     GROUP_TESTS,
     INTERCEPT,
     PIVOTS,
@@ -25,7 +26,13 @@ from .arrays import (
 
 def counters(tmp: Scratch) -> dict[str, int]:
     """What a search has done so far, by name."""
-    names = {"pivots": PIVOTS, "flips": FLIPS, "group_tests": GROUP_TESTS, "group_closed": GROUP_CLOSED}
+    names = {
+        "pivots": PIVOTS,
+        "flips": FLIPS,
+        "group_tests": GROUP_TESTS,
+        "group_closed": GROUP_CLOSED,
+        "group_raised": GROUP_RAISED,
+    }
     return {name: int(tmp.counter[i]) for name, i in names.items()}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..._typing import FloatArray, SignArray
 from ..core.active_set import DONE, TO_THE_END, all_scores, copy_state, set_side, solve
 from ..core.arrays import (
+    FLIP_LIMIT,
     FLIPS,
     INTERCEPT,
     N_HELD,
@@ -26,6 +27,7 @@ from .counts import let_go, none_gone, own_side, price_left
 #: What is asked of :func:`candidates`: rows whose flip mends a total; ZERO are the others.
 USEFUL = integer(1)
 _MAX_PIVOTS = integer(400)
+_LARGE_ROWS = 2000  # with more, not all flips are evaluated
 _REFRESH = 12  # flips after which the threshold is computed anew
 
 
@@ -97,45 +99,81 @@ def flip_all(
 
     The most expensive come first. A row that is over in the solution of another, cheap one is not evaluated
     if that one lies below the value that decides the bound: its own value could not change the bound.
-    Return False if the work limit came first; what has been evaluated is kept.
+    Return False if the work limit came first; what has been evaluated is kept. At the limit for flips the
+    others are left as they are.
     """
     rank, flips = st.w.shape[0], node.flips
-    n = candidates(node, useful)
-    threshold, since = 0.0, _REFRESH
     todo = flips.todo
-    for a in range(n):
-        todo[a] = node.listed.row[a]
-    for a in range(n - 1, -1, -1):
-        j = todo[a]
-        own = own_side(node, j)
-        row = 0 if own > 0 else 1
-        if flips.have[j] == -own or flips.V[row, j] >= stop:
-            continue
-        if since == _REFRESH:
-            since = 0
-            n_left = candidates(node, useful)
-            threshold = _threshold(rows, node, n_left)
-        other = flips.witness[j]
-        if other >= 0 and flips.have[other] == -own and flips.V[row, other] <= threshold:
-            continue
-        if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]:
-            return False
-        i = rows.n + j
-        copy_state(base, st)
-        set_side(box, i, -own)
-        outcome = solve(rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, TO_THE_END, i)
-        for x in range(rank):
-            flips.plane[j, x] = st.w[x]
-        flips.plane[j, rank] = st.value[INTERCEPT]
-        flips.have[j] = -own
-        tmp.counter[FLIPS] += 1
-        value = flips.V[row, j] = max(flips.V[row, j], safe_bound(rows, box, st, tmp.wx, lim))
-        set_side(box, i, ZERO)
-        if outcome == DONE and value < stop:
-            _testify(rows.Z, node, a, j, row)
-            tmp.counter[WORK] += a * rows.Z.shape[1]
-        since += 1
+    large = node.side.shape[0] > _LARGE_ROWS
+    if large and useful == ZERO:
+        return True
+    changed = True
+    while changed:
+        changed = False
+        n = _to_evaluate(rows, node, useful, large)
+        threshold, since = 0.0, _REFRESH
+        for a in range(n - 1, -1, -1):
+            j = todo[a]
+            own = own_side(node, j)
+            row = 0 if own > 0 else 1
+            if flips.have[j] == -own or flips.V[row, j] >= stop:
+                continue
+            if since == _REFRESH:
+                since = 0
+                n_left = candidates(node, useful)
+                threshold = _threshold(rows, node, n_left)
+            other = flips.witness[j]
+            if other >= 0 and flips.have[other] == -own and flips.V[row, other] <= threshold:
+                continue
+            if tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]:
+                return False
+            if tmp.counter[WORK] >= tmp.counter[FLIP_LIMIT]:
+                return True
+            i = rows.n + j
+            copy_state(base, st)
+            set_side(box, i, -own)
+            outcome = solve(
+                rows, box, st, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, TO_THE_END, i
+            )
+            for x in range(rank):
+                flips.plane[j, x] = st.w[x]
+            flips.plane[j, rank] = st.value[INTERCEPT]
+            flips.have[j] = -own
+            tmp.counter[FLIPS] += 1
+            value = flips.V[row, j] = max(flips.V[row, j], safe_bound(rows, box, st, tmp.wx, lim))
+            set_side(box, i, ZERO)
+            if outcome == DONE and value < stop:
+                _testify(rows.Z, node, a, j, row)
+                tmp.counter[WORK] += a * rows.Z.shape[1]
+            since += 1
+            changed = large
     return True
+
+
+@kernel
+def _to_evaluate(rows: Rows, node: NodeArrays, useful: int, large: bool) -> int:
+    """List the rows to be evaluated, the most important last; return their number.
+
+    Of many rows only those are listed whose known value does not exceed the one that decides the bound: the
+    others could not change it. Those far from the plane are probably the most expensive, so they raise that
+    value soonest; when it has passed others, these are listed in turn. Rows that are never evaluated have the
+    value of the node itself, which is a bound, too.
+    """
+    todo, key, score = node.flips.todo, node.listed.suffix, node.score
+    n = candidates(node, useful)
+    if not large:
+        for a in range(n):
+            todo[a] = node.listed.row[a]
+        return n
+    threshold = _threshold(rows, node, n)
+    last = ZERO
+    for a in range(n):
+        j = node.listed.row[a]
+        if node.listed.v[a] <= threshold and node.flips.have[j] != -own_side(node, j):
+            todo[last], key[last] = j, abs(score[j])
+            last += 1
+    sort_together(key, todo, last)
+    return last
 
 
 @kernel

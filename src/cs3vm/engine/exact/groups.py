@@ -18,6 +18,7 @@ from ..core.arrays import (
     BOUND,
     FRESH,
     GROUP_CLOSED,
+    GROUP_RAISED,
     GROUP_SIGN,
     GROUP_SIZE,
     GROUP_TESTS,
@@ -26,6 +27,7 @@ from ..core.arrays import (
     LEAST_PRICE,
     N_HELD,
     OBJ,
+    RAISED_BOUND,
     ROOM,
     SIGN,
     WORK,
@@ -39,19 +41,19 @@ from ..core.arrays import (
 from ..jit import ZERO, integer, kernel, spliced
 from .bounds import safe_bound
 from .counts import is_in, own_side
-from .flips import USEFUL, candidates
 
 _MAX_PIVOTS = integer(400)
 _EXTEND, _ANEW, _LOWER = 0, 1, 2  # the parent's groups and more; all formed anew; groups for a lower level
 _LARGE = 1.4  # at a lower level, groups larger than this multiple of the average are formed anew
 _PROMISING = 0.8  # all groups are formed anew where their usual size, so much reduced, would suffice
 _FEW_DIMENSIONS = 10
+_NO_LIMIT, _RAISE_WORK = integer(2**62), integer(10**9)  # of raising the bound of the root
 _MAX_ROWS = 3000  # with more, one test takes seconds
 
 
 @spliced
 def tighten_by_groups(
-    rows: Rows, box: Box, base: State, st: State, tmp: Scratch, node: NodeArrays, lim: Limits
+    rows: Rows, box: Box, base: State, st: State, tmp: Scratch, node: NodeArrays, lim: Limits, raises: int
 ) -> None:
     """Close the node where groups show that it has no point below the cutoff."""
     lead, direction, sums = node.info[LEAD], node.info[SIGN], rows.sums
@@ -67,45 +69,63 @@ def tighten_by_groups(
     for g in range(sums.low.shape[0]):
         if g != lead:
             others += sums.penalty[g] * node.missed.least[g]
-    n = candidates(node, USEFUL)
     available = 0.0
-    for a in range(n):
-        j = node.listed.row[a]
-        if own_side(node, j) == direction and is_in(rows, j, lead):
+    for j in range(node.side.shape[0]):
+        if node.side[j] == 0 and own_side(node, j) == direction and is_in(rows, j, lead):
             available += rows.weight[j]
-    if available < 2.0 * room or node.side.shape[0] > _MAX_ROWS:  # every group has two rows at least
+    enough = available >= 2.0 * room  # every group has two rows at least
+    if node.side.shape[0] > _MAX_ROWS or not (enough or raises > 0):
         return
-    tmp.counter[GROUP_TESTS] += 1
-    level = lim.cutoff - node.out[LEAST_PRICE]
+    tmp.counter[GROUP_TESTS] += enough
+    low, high, target = node.out[BOUND], lim.cutoff, lim.cutoff
+    level, limit = lim.cutoff - node.out[LEAST_PRICE], _NO_LIMIT
     weight = _keep_groups(rows.weight, node.side, node.group, node.listed.v, direction)
     _copy(node.group, node.mark)
     phase, extended = _EXTEND, 0.0
-    while level > node.out[OBJ]:
-        weight = _pack(rows, box, base, st, tmp, node, lim, weight, level)
-        if phase == _EXTEND:
-            _copy(node.mark, node.group)
-            promising = available > _PROMISING * node.out[GROUP_SIZE] * room
-            if node.info[FRESH] > 0 and weight <= room and promising:
-                phase, extended, weight = _ANEW, weight, 0.0
-                _fill(node.mark, ZERO)
-                continue
-        elif phase == _ANEW:
-            if weight > extended:
+    tries = 0 if enough else 1
+    while tries <= raises:
+        if tries > 0:
+            if limit == _NO_LIMIT:
+                limit = tmp.counter[WORK] + _RAISE_WORK
+            target = 0.5 * (low + high)
+            level = target - node.out[LEAST_PRICE]
+            _fill(node.mark, ZERO)
+            phase, weight = _LOWER, 0.0
+        while level > node.out[OBJ]:
+            weight = _pack(rows, box, base, st, tmp, node, lim, weight, level, limit)
+            if phase == _EXTEND:
                 _copy(node.mark, node.group)
-            else:
-                _copy(node.group, node.mark)
-                weight = extended
-        phase = _LOWER
-        miscount = max(weight - node.out[ROOM], node.missed.least[lead])
-        reached = lim.cutoff - (others + sums.penalty[lead] * miscount)
-        if reached >= level:
-            break
-        level = reached
-        weight = _dissolve_large(rows.weight, node.side, node.mark, node.listed.suffix, node.listed.v)
+                promising = available > _PROMISING * node.out[GROUP_SIZE] * room
+                if node.info[FRESH] > 0 and weight <= room and promising:
+                    phase, extended, weight = _ANEW, weight, 0.0
+                    _fill(node.mark, ZERO)
+                    continue
+            elif phase == _ANEW:
+                if weight > extended:
+                    _copy(node.mark, node.group)
+                else:
+                    _copy(node.group, node.mark)
+                    weight = extended
+            phase = _LOWER
+            miscount = max(weight - node.out[ROOM], node.missed.least[lead])
+            reached = target - (others + sums.penalty[lead] * miscount)
+            if reached >= level:
+                break
+            level = reached
+            weight = _dissolve_large(rows.weight, node.side, node.mark, node.listed.suffix, node.listed.v)
+        if level <= node.out[OBJ]:
+            if tries == 0:
+                tmp.counter[GROUP_CLOSED] += 1
+                node.out[BOUND] = lim.cutoff
+                break
+            low = target
+        else:
+            high = target
+        tries += 1
     node.info[FRESH] = 0
-    if level <= node.out[OBJ]:
-        tmp.counter[GROUP_CLOSED] += 1
-        node.out[BOUND] = lim.cutoff
+    if raises > 0:
+        tmp.counter[GROUP_RAISED] += low > node.out[BOUND]
+        node.out[RAISED_BOUND] = max(node.out[RAISED_BOUND], low)
 
 
 @spliced
@@ -119,20 +139,29 @@ def _pack(
     lim: Limits,
     weight: float,
     level: float,
+    limit: int,
 ) -> float:
     """Form more groups for this level until none is found or they cannot suffice; return their weight."""
     group, side, held, n_held = node.mark, node.side, node.held, node.info[N_HELD]
     direction = node.info[SIGN]
+    flips = node.flips.V[0 if direction > 0 else 1]
     last, free, left, used = 0, 0, 0.0, 0
     for j in range(group.shape[0]):
         last = max(last, group[j])
-        if side[j] == 0 and group[j] == 0 and is_in(rows, j, node.info[LEAD]):
+    for j in range(group.shape[0]):
+        if side[j] != 0 or group[j] != 0 or not is_in(rows, j, node.info[LEAD]):
+            continue
+        if flips[j] >= level:  # a group of its own
+            last += 1
+            group[j] = last
+            weight += rows.weight[j]
+        else:
             set_side(box, rows.n + j, -direction)
             held[n_held + free] = rows.n + j
             free += 1
             left += rows.weight[j]
     start, size = last, 2.0
-    while weight + left / size > node.out[ROOM]:
+    while weight + left / size > node.out[ROOM] and tmp.counter[WORK] < limit:
         copy_state(base, st)
         _flip_some(rows, box, st, tmp, node, free, level)
         if safe_bound(rows, box, st, tmp.wx, lim) < level:
@@ -223,25 +252,30 @@ def _keep_groups(
 def _dissolve_large(
     weights: FloatArray, side: SignArray, group: IntArray, size: FloatArray, least: FloatArray
 ) -> float:
-    """Dissolve the groups that are much larger than the average; return the weight of the others."""
+    """Dissolve groups much larger than the average, number the others anew and return their weight."""
     _fill(size, 0.0)
     _fill(least, np.inf)
     total, n, weight = 0.0, 0, 0.0
     for j in range(group.shape[0]):
         g = group[j] - 1
         if g >= 0 and side[j] == 0:
-            n += size[g] == 0.0
-            total += 1.0
             size[g] += 1.0
             least[g] = min(least[g], weights[j])
     for g in range(group.shape[0]):
-        if size[g] * n > _LARGE * total:
-            size[g] = -1.0
-        elif size[g] > 0.0:
+        if size[g] > 0.0:
+            n += 1
+            total += size[g]
+    last = 0
+    for g in range(group.shape[0]):
+        kept = size[g] == 1.0 or 0.0 < size[g] * n <= _LARGE * total
+        size[g] = 0.0
+        if kept:
             weight += least[g]
+            last += 1
+            size[g] = last  # numbered anew: there are no more groups than rows
     for j in range(group.shape[0]):
-        if group[j] > 0 and size[group[j] - 1] < 0.0:
-            group[j] = 0
+        if group[j] > 0:
+            group[j] = int(size[group[j] - 1])
     return weight
 
 

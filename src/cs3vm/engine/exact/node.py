@@ -35,6 +35,7 @@ from .pairs import BISECTIONS, DIRECTION, FIXED, HITS, LOCAL, RAISED, TESTS, Gra
 FATHOMED, LEAF, BRANCH, PAUSED = 0, 1, 2, 3
 _MAX_PIVOTS = integer(20_000)
 _MAX_ROUNDS = 12
+_RAISES = integer(5)  # steps in which groups raise the bound of the root
 
 
 @kernel
@@ -74,7 +75,7 @@ def process(
             return PAUSED
         if changed == 0:
             break
-    tighten_by_groups(rows, box, base, st, tmp, node, lim)
+    tighten_by_groups(rows, box, base, st, tmp, node, lim, _RAISES if both else ZERO)
     return FATHOMED if node.out[BOUND] >= lim.cutoff else BRANCH
 
 

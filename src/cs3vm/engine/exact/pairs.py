@@ -10,46 +10,22 @@ so one matrix at the root serves the whole tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...model.problem import Problem
-from ..core.active_set import DONE, TO_THE_END, copy_state, set_side, solve
-from ..core.arrays import (
-    D_MIN,
-    EXCESS,
-    LEAST_PRICE,
-    N_HELD,
-    OBJ,
-    SIGN,
-    Box,
-    Candidates,
-    Limits,
-    NodeArrays,
-    Rows,
-    Scratch,
-    State,
-    new_state,
-)
-from ..jit import ZERO, integer, kernel, spliced
-from .bounds import safe_bound
-
-if TYPE_CHECKING:
-    from ..core.relaxation import Relaxation
+from ..core.arrays import D_MIN, EXCESS, OBJ, Candidates, Limits
+from ..jit import kernel, spliced
 
 Bits = NDArray[np.uint64]
 
 _NO_BITS, _BIT = np.uint64(0), np.uint64(1)
 MAX_LEVELS = 24
 _MAX_STEPS = 10**6  # far more levels than a cutoff leaves
-_MAX_PIVOTS = integer(400)
 _TRIAL, _USEFUL = 500, 0.05  # after so many tests the graph must have been of use in this share of them
-#: The pair values are single precision: this factor makes sure that they are rounded down.
-_ROUND_DOWN = 1.0 - 1.2e-7
 # Positions in Graph.step: the width of a level in δ; the largest δ within a level beyond its start; and 1
 # where all weights are 1, else 0.
 WIDTH, REACH, UNIT = range(3)
@@ -142,59 +118,6 @@ def _build(graph: Graph, cutoff: float, penalty: float) -> None:
         t = cutoff - penalty * graph.step[WIDTH] * level * (1.0 - 1e-8)
         bits[:, :m] = value < t
         graph.edges[level] = np.packbits(bits, axis=1, bitorder="little").view("<u8")
-
-
-def evaluate_pairs(r: Relaxation, graph: Graph, lim: Limits, direction: int) -> Iterator[None]:
-    """Fill the matrix for the node's candidates; between rows the caller may look at the clock."""
-    rows, node, n, rank = r.rows, r.node, r.rows.n, r.rows.Z.shape[1]
-    stop = lim.cutoff - node.out[LEAST_PRICE]
-    cheap = node.flips.V[0 if direction > 0 else 1] < stop
-    listed = np.flatnonzero((node.side == 0) & ((node.score > 0.0) == (direction > 0)) & cheap)
-    # where i is over in the solution with j forced over, v_ij is v_j
-    planes = node.flips.plane[listed]
-    over = direction * (planes[:, :rank] @ rows.Z[n + listed].T + planes[:, rank:]) < 0.0
-    over &= (node.flips.have[listed] == -direction)[:, None]
-    known = over | over.T
-    first = new_state(n, len(r.box.p), rank)
-    for a, j in enumerate(listed):
-        partners = listed[:a][~known[a, :a]]
-        values = np.zeros(len(partners))
-        pair_values(
-            rows, r.box, r.base, first, r.spare, r.tmp, node, lim, stop, n + int(j), n + partners, values
-        )
-        graph.value[j, partners] = graph.value[partners, j] = values * _ROUND_DOWN
-        graph.num[PAIRS] += len(partners)
-        yield
-
-
-@kernel
-def pair_values(
-    rows: Rows,
-    box: Box,
-    base: State,
-    first: State,
-    st: State,
-    tmp: Scratch,
-    node: NodeArrays,
-    lim: Limits,
-    stop: float,
-    j: int,
-    partners: IntArray,
-    values: FloatArray,
-) -> None:
-    """Bounds with row j and one partner each forced over; 0 where row j alone costs too much already."""
-    side, held, n_held = -node.info[SIGN], node.held, node.info[N_HELD]
-    copy_state(base, first)
-    set_side(box, j, side)
-    held[n_held] = j
-    if solve(rows, box, first, tmp, held, n_held + 1, stop, _MAX_PIVOTS, TO_THE_END, j) == DONE:
-        for a in range(partners.shape[0]):
-            copy_state(first, st)
-            set_side(box, partners[a], side)
-            solve(rows, box, st, tmp, held, n_held + 1, stop, _MAX_PIVOTS, TO_THE_END, partners[a])
-            values[a] = safe_bound(rows, box, st, tmp.wx, lim)
-            set_side(box, partners[a], ZERO)
-    set_side(box, j, ZERO)
 
 
 @kernel

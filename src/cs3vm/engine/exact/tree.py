@@ -16,9 +16,11 @@ from ..core.arrays import (
     BOUND,
     BRANCH_ROW,
     FLIP_BOUND,
+    FLIP_LIMIT,
     INTERCEPT,
     MISS_PRICE,
     OBJ,
+    RAISED_BOUND,
     SIGN,
     STAY_BOUND,
     WORK,
@@ -32,11 +34,11 @@ from .flips import hold
 from .frontier import Frontier, Node
 from .incumbent import Incumbent
 from .node import BRANCH, FATHOMED, PAUSED, process
+from .pair_values import LOCAL_ROWS, PairValues
 from .pairs import (
     BISECTIONS,
     DIRECTION,
     LOCAL,
-    evaluate_pairs,
     joint_counters,
     new_graph,
     own_graph,
@@ -46,6 +48,14 @@ from .pairs import (
 
 _JOINT_ROWS = 2500  # the joint-flip matrix has the square of this size
 _BISECTIONS = 5  # steps in which the joint bound of a node is found
+#: The flips of the root and of every other node are evaluated until this much work, or at the root this share
+#: of the limit, is done.
+_ROOT_FLIPS, _NODE_FLIPS, _FLIP_SHARE = 4e9, 1e9, 0.3
+#: Before branching, pairs are evaluated until this much work, or this share of the limits, is done.
+_PAIR_WORK, _PAIR_SHARE = 2e9, 0.3
+#: Later they go on while the bound of all is that of the root: up to this share of all work, in portions that
+#: grow by this factor.
+_LATER_SHARE, _PORTION = 0.5, 1.5
 _SLICE = 20_000_000  # work between two looks at the clock: a twentieth of a second or so
 _SMALLEST_GAP = 1e-8
 _PLUNGE = 0.25  # how far above the best open bound a plunge may go, as a share of the gap
@@ -73,6 +83,8 @@ class Tree:
         self.frontier = Frontier(self.problem, self.options.memory_limit)
         self.current = self.root_bound
         self.depth = 0
+        self.svm_value = self.root_bound
+        self.pairs: PairValues | None = None
         self.root_V = np.zeros((2, self.problem.m))
         self._last_trace = 0.0
         joint = self.options.joint and len(self.problem.totals) == 1 and 3 <= self.problem.m <= _JOINT_ROWS
@@ -92,7 +104,7 @@ class Tree:
         self.level = best if np.isfinite(best) else unbeatable_level(self.problem)
         self.limits: Limits = self.relaxation.limits(self.level * shrink, self.level)
         if self.graph.num[DIRECTION] != 0:
-            set_levels(self.graph, self.problem, self.limits, self.root_bound)
+            set_levels(self.graph, self.problem, self.limits, self.svm_value)
 
     @property
     def bound(self) -> float:
@@ -125,6 +137,7 @@ class Tree:
                         break
                 self.current = float("inf")
                 self._call_assistants()
+                self._go_on_with_pairs()
         except Stopped as stop:
             return stop.reason
         except KeyboardInterrupt:
@@ -157,7 +170,7 @@ class Tree:
         """Process the loaded node and look for a better incumbent; return whether it is still open."""
         outcome = self._process()
         if self.depth == 0 and outcome == BRANCH and self.graph.value.size:
-            self._evaluate_pairs()
+            self._begin_with_pairs()
             outcome = self._process()
         self.n_nodes += int(self.depth > 0)  # the root has been counted
         return outcome != FATHOMED and self._examine(outcome)
@@ -202,20 +215,47 @@ class Tree:
         node.load(self.relaxation, self.root_V)
         self.depth, self.current = node.depth, node.bound
 
-    def _evaluate_pairs(self) -> None:
-        """Find out which candidates of the root can flip together."""
-        r = self.relaxation
-        direction = int(r.node.info[SIGN])
-        for _ in evaluate_pairs(r, self.graph, self.limits, direction):
-            self._look_at_clock(perf_counter())
-        self.graph.num[DIRECTION] = direction
+    def _begin_with_pairs(self) -> None:
+        """Find out which candidates of the root can flip together, of as many pairs as its share allows."""
+        now = perf_counter()
+        self.pairs = PairValues(self.relaxation, self.problem, self.graph, self.limits)
+        self.graph.num[DIRECTION] = self.relaxation.node.info[SIGN]
         self.graph.num[BISECTIONS] = _BISECTIONS
-        set_levels(self.graph, self.problem, self.limits, self.root_bound)
+        work = min(_PAIR_WORK, _PAIR_SHARE * self.options.work_limit)
+        self._evaluate_pairs(work, now + _PAIR_SHARE * (self.options.deadline - now))
+
+    def _go_on_with_pairs(self) -> None:
+        """Evaluate more of them where that may raise the bound of all, and the share is not used up."""
+        pairs = self.pairs
+        if pairs is None or pairs.complete or not self.leads or self.frontier.bound > self.root_bound:
+            return
+        work = _LATER_SHARE * self.crew.effort
+        if work > _PORTION * pairs.work:
+            self._evaluate_pairs(work)
+
+    def _evaluate_pairs(self, work: float, deadline: float = float("inf")) -> None:
+        """Evaluate pairs until this much work has been spent on them, then raise the root's bound."""
+        assert self.pairs is not None
+        for _ in self.pairs.evaluate(work, self.crew):
+            now = perf_counter()
+            self._look_at_clock(now)
+            if now > deadline:
+                break
+        with self.crew:
+            bound = self.pairs.bound(self.limits)
+        self._raise_root(bound)
+        set_levels(self.graph, self.problem, self.limits, self.svm_value)
+
+    def _raise_root(self, bound: float) -> None:
+        """Take a bound of all points, which may be better than that of every open node."""
+        self.root_bound = max(self.root_bound, min(bound, self.limits.cutoff))
 
     def _process(self) -> int:
         r = self.relaxation
         both = self.depth == 0
-        self.graph.num[LOCAL] = int(both)
+        self.graph.num[LOCAL] = int(both and self.problem.m <= LOCAL_ROWS)
+        flips = min(_ROOT_FLIPS, _FLIP_SHARE * self.options.work_limit) if both else _NODE_FLIPS
+        r.tmp.counter[FLIP_LIMIT] = self.effort + int(flips)
         while True:
             # slices of work, not of seconds: where a node pauses must not depend on the machine
             r.tmp.counter[WORK_LIMIT] = int(r.tmp.counter[WORK]) + _SLICE
@@ -308,7 +348,7 @@ class Tree:
         node = r.node
         if self.depth == 0:
             self.root_V[:] = node.flips.V
-            self.root_bound = max(self.root_bound, min(float(node.out[BOUND]), self.limits.cutoff))
+            self._raise_root(float(max(node.out[BOUND], node.out[RAISED_BOUND])))
         j = int(node.info[BRANCH_ROW])
         direction = 1 if node.score[j] > 0.0 else -1
         stay, flip = float(node.out[STAY_BOUND]), float(node.out[FLIP_BOUND])
