@@ -141,19 +141,22 @@ class Judge:
 
 
 def search(judge: Judge, seconds: float) -> tuple[Judged, Result]:
-    """The best plane of all rounds, with its exact intercept; and the answer of the first sample."""
+    """The best plane of all rounds, with its exact intercept; and the answer of the first sample.
+
+    The seconds are for the searches in memory: passes take as long as they take.
+    """
     table = judge.table
-    began = perf_counter()
     problem = alike_weights(table.problem)
     first = _solve(judge, problem, seconds, FIRST_WORK)
+    left = seconds - first.seconds
     w = np.zeros(problem.d) if first.coef is None else first.coef
     best = judge.settle("intercept", judge.judge("intercept", w[None], [judge.guess(table.problem, w)])[0])
     for _ in range(ROUNDS):
-        left = seconds - (perf_counter() - began)
         if best.chosen.near.complete == np.inf or left <= 0.0:
             break  # there are no other rows, or there is no time
         problem = round_problem(judge, best)
-        end = _solve(judge, problem, left, ROUND_WORK, best.w).coef
+        step = _solve(judge, problem, left, ROUND_WORK, best.w)
+        left, end = left - step.seconds, step.coef
         if end is None:
             break
         steps = STEPS[: max(1, MOST_BINS // len(judge.counts.low))]
