@@ -76,6 +76,7 @@ SLOW = (
     "tests/large/test_groups.py::test_overlapping_totals_are_nearly_met_by_one_plane",
     "tests/large/test_memory.py",
     "tests/large/test_properties.py",
+    "tests/large/test_outcome.py::test_millions_of_ties",
     "tests/learn/test_accuracy.py::test_a_model_is_not_compared_with_itself",
     "tests/learn/test_accuracy.py::test_intervals_cover_about_as_often_as_they_say",
     "tests/learn/test_accuracy.py::test_several_classes_have_recalls_and_shares",

@@ -39,9 +39,9 @@ class ShuffledSource(ArraySource):
 
 
 def begins(n_rows, n_pieces, seed=0):
-    """Where so many pieces of different lengths begin; the first two at 0, so that one is empty."""
+    """Where so many pieces of different lengths begin, and an empty one at the end."""
     cuts = np.random.default_rng(seed).choice(np.arange(1, n_rows), n_pieces - 1, replace=False)
-    return cuts.tolist()
+    return [*cuts.tolist(), n_rows]
 
 
 def quick(**parameters):

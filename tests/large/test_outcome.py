@@ -53,6 +53,14 @@ def test_ties_are_divided_and_the_pieces_do_not_matter(table):
     assert fit.counts[0] == 1234
 
 
+@pytest.mark.parametrize("table", [equal_rows, three_rows])
+def test_millions_of_ties(table):
+    X, y = table(2_000_000)
+    fit, labels, undecided = labels_of(X, y, 9, 777_777)
+    assert labels[np.isnan(y)].sum() == 777_777 == fit.counts[0]
+    assert len(np.unique(X[undecided], axis=0)) == 1
+
+
 def test_a_total_that_no_division_needs_leaves_nothing_undecided():
     X, y = three_rows()
     total = int(np.count_nonzero((X[:, 0] > 0.5) & np.isnan(y)))
