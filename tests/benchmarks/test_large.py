@@ -29,6 +29,8 @@ def test_the_table_has_a_line_for_each_run_in_pieces():
         "seconds": "3",
         "seconds_once": "0.1",
         "times_once": "2.0",
+        "processor_seconds": "14",
+        "processor_seconds_once": "0.5",
         "extra_mb": "200",
         "piece_mb": "19",
     }
@@ -39,4 +41,4 @@ def test_the_table_has_a_line_for_each_run_in_pieces():
     assert len(lines) == 4
     assert lines[2].startswith("| 20 | made on the fly")
     assert "4 of 5" in lines[2]
-    assert "| 2956 (3 s) | exact | 181 |" in lines[3]
+    assert "| 2.0 (4.0) | 2955 | 2956, 3 (14) s | exact | 181 |" in lines[3]

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from ..exceptions import CS3VMWarning
+from ..exceptions import CS3VMWarning, TableError
 from ..model.status import Status
 from ..tables.files import all_or_none, check_outputs
 from . import options as opt
+from . import piece_options as piece_opt
 from .common import CtrlC, check_packages, command_line, tell
 from .looks import Looks, look
+from .memory import memory_for_table, needs_pieces, plain_stem
 from .outputs import Outputs, write_answer, write_report
 from .settings import Settings, search_limits
 from .varied import check_range, vary_total
@@ -82,10 +84,14 @@ def fit(
     folds: opt.FoldsOfLabels = 5,
     repeats: opt.RepeatsOfLabels = 1,
     by: opt.By = None,
+    out: piece_opt.Out = None,
     out_dir: opt.OutDir = None,
     out_prefix: opt.OutPrefix = None,
     force: opt.Force = False,
     no_report: opt.NoReport = False,
+    memory: piece_opt.Memory = None,
+    resume: piece_opt.Resume = False,
+    cluster: piece_opt.Cluster = None,
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -124,27 +130,48 @@ def fit(
     )
     settings.check()
     by_group = read_totals_by(totals_by)
-    outputs = Outputs.beside(table, out_dir, out_prefix, not no_report, by)
-    data = load(
-        Question(
-            table,
-            label,
-            positive,
-            n_positive,
-            positive_rate,
-            total_positive,
-            id_,
-            features or (),
-            exclude or (),
-            categorical or (),
-            impute is not None,
-            read_totals(totals, total),
-            by_group,
-            weight,
-            totals_of is opt.CountedRows.ALL,
-            by,
-        )
+    question = Question(
+        table,
+        label,
+        positive,
+        n_positive,
+        positive_rate,
+        total_positive,
+        id_,
+        features or (),
+        exclude or (),
+        categorical or (),
+        impute is not None,
+        read_totals(totals, total),
+        by_group,
+        weight,
+        totals_of is opt.CountedRows.ALL,
+        by,
     )
+    room = memory_for_table(memory)
+    if resume or cluster is not None or out is not None or needs_pieces(table, room):
+        from .piece_fit import PieceOptions, fit_in_pieces
+
+        if n_positive_range is not None:
+            raise TableError("--n-positive-range needs a table in memory: leave it out, or raise --memory")
+        options = PieceOptions(
+            out or (out_dir or table.parent) / f"{out_prefix or plain_stem(table)}.fit",
+            room,
+            command_line(ctx),
+            resume,
+            cluster,
+            force,
+            not no_report,
+            quiet,
+            as_json,
+            not no_accuracy,
+            folds,
+            repeats,
+        )
+        fit_in_pieces(question, settings, options, time_limit is not None)
+        return
+    outputs = Outputs.beside(table, out_dir, out_prefix, not no_report, by)
+    data = load(question)
     check_range(n_positive_range, data)
     inputs = [table, *([totals] if totals else []), *(one.path for one in by_group)]
     check_outputs(outputs.paths, force=force, inputs=inputs)

@@ -15,10 +15,11 @@ from .._typing import BoolArray, FloatArray, LabelArray
 from ..exceptions import TableError
 from ..tables.encoding import Encoding, learn_encoding, missing_count
 from ..tables.reading import Table, read_table, suggestion
+from .label_counts import LabelCounts, count_labels, text_labels
 from .margins import ColumnTotals, group_columns, read_weight, said, weight_notes
 from .totals import check_totals
 
-_LOOKS_LIKE_ID = re.compile(r"(^|[_ ])(id|key|nr|no|number|index)$", re.IGNORECASE)
+LOOKS_LIKE_ID = re.compile(r"(^|[_ ])(id|key|nr|no|number|index)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,11 @@ class Data:
         return np.array([value is not None for value in self.y.tolist()])
 
     @property
+    def labels(self) -> LabelCounts:
+        """How many rows have each label."""
+        return count_labels(self.table, self.y)
+
+    @property
     def negative(self) -> str | None:
         """The other one of two classes."""
         return None if self.positive is None else next(c for c in self.classes if c != self.positive)
@@ -93,21 +99,13 @@ class Data:
 
 def load(question: Question) -> Data:
     """Read the table and check everything that can be checked before the search."""
-    _check_one_total(question)
-    table = read_table(question.path, _columns_of_text(question), [question.id] if question.id else [])
-    table.require(question.label, "column for --label:")
-    if question.id is not None:
-        table.require(question.id, "column for --id:")
-    if question.by is not None:
-        table.require(question.by, "column for --by:")
-        if question.by == question.label:
-            raise TableError(f"--by is {question.by!r}, which is --label: name another column to count by")
-    names, notes = _feature_names(table, question)
-    y = _labels(table, question.label)
-    if question.totals is not None:
-        check_totals(table, question.label, y, question.totals)
+    check_one_total(question)
+    table = read_table(question.path, columns_of_text(question), [question.id] if question.id else [])
+    check_columns(table, question)
+    names, notes = feature_names(table, question)
+    y = text_labels(table, question.label)
     other = None if question.is_plain else _other(table, question)
-    known = _known(table, question, y)
+    known = known_totals(table, question, count_labels(table, y))
     categorical = table.split_names(question.categorical, "--categorical")
     encoding = learn_encoding(table, names, categorical=categorical, impute=question.impute)
     gaps = missing_count(table, names) if question.impute else 0
@@ -116,27 +114,45 @@ def load(question: Question) -> Data:
     return Data(table, encoding, encoding.transform(table), y, (*table.notes, *notes), *known, other)
 
 
+def check_columns(table: Table, question: Question) -> None:
+    """Refuse names that the table does not have."""
+    table.require(question.label, "column for --label:")
+    if question.id is not None:
+        table.require(question.id, "column for --id:")
+    if question.by is not None:
+        table.require(question.by, "column for --by:")
+        if question.by == question.label:
+            raise TableError(f"--by is {question.by!r}, which is --label: name another column to count by")
+
+
 def _other(table: Table, question: Question) -> Known:
     """What the classifier is told if it is more than a plain number; it checks it itself."""
+    weight = None if question.weight is None else read_weight(table, question.weight)
+    names = [one.column for one in question.totals_by]
+    groups = group_columns(table, names, "column for --totals-by:") if names else None
+    return other_totals(question)._replace(groups=groups, weight=weight)
+
+
+def other_totals(question: Question) -> Known:
+    """The same without the columns of the table."""
     whole: Any = question.n_positive if question.totals is None else dict(question.totals)
     by: dict[str | None, Any] = {one.column: one.totals for one in question.totals_by}
     given = by | ({} if whole is None else {None: whole}) if by else whole
-    weight = None if question.weight is None else read_weight(table, question.weight)
-    names = [one.column for one in question.totals_by]
-    groups = group_columns(table, names, "column for --totals-by:") if by else None
     words = said(question.n_positive, question.totals_by) or "a known share"
-    return Known(given, question.positive_rate, groups, weight, words)
+    return Known(given, question.positive_rate, None, None, words)
 
 
-def _known(
-    table: Table, question: Question, y: LabelArray
+def known_totals(
+    table: Table, question: Question, labels: LabelCounts
 ) -> tuple[tuple[str, ...], str | None, dict[str, int]]:
     """All classes, the positive one of two, and the totals by class."""
+    if question.totals is not None:
+        check_totals(table, question.label, labels, question.totals)
     classes = {name for one in question.totals_by for name in one.classes}
     if question.totals is None and len(classes) < 2:
-        positive, negative = _classes(table, question, y)
+        positive, negative = _classes(table, question, labels)
         names = tuple(sorted([positive, negative]))
-        return names, positive, {positive: _total(question, y, positive)} if question.is_plain else {}
+        return names, positive, {positive: _total(question, labels, positive)} if question.is_plain else {}
     names = tuple(sorted(classes or question.totals or ()))
     if len(names) > 2:
         _check_weightless(question)
@@ -155,13 +171,14 @@ def _check_weightless(question: Question) -> None:
         )
 
 
-def _columns_of_text(question: Question) -> list[str]:
+def columns_of_text(question: Question) -> list[str]:
     """Columns to read as text, before the table is there to tell names from lists of names."""
     declared = [part.strip() for value in question.categorical for part in (value, *value.split(","))]
     return [question.label, *declared]
 
 
-def _check_one_total(question: Question) -> None:
+def check_one_total(question: Question) -> None:
+    """Refuse several totals that say the same, and none."""
     given = {
         "--n-positive": question.n_positive,
         "--positive-rate": question.positive_rate,
@@ -185,7 +202,7 @@ def _check_one_total(question: Question) -> None:
         raise TableError("--positive names one of two classes, but there are more totals: leave it out")
 
 
-def _feature_names(table: Table, question: Question) -> tuple[list[str], list[str]]:
+def feature_names(table: Table, question: Question) -> tuple[list[str], list[str]]:
     """The columns to learn from, and notes about those that may be there by mistake."""
     special = [name for name in (question.label, question.id, question.weight) if name is not None]
     chosen = table.split_names(question.features, "--features")
@@ -209,22 +226,12 @@ def _looks_like_id(table: Table, name: str) -> bool:
     column = table.frame[name]
     if column.dtype.kind not in "iu" or not column.is_unique:
         return False
-    return _LOOKS_LIKE_ID.search(name) is not None or column.max() - column.min() == len(column) - 1
+    return LOOKS_LIKE_ID.search(name) is not None or column.max() - column.min() == len(column) - 1
 
 
-def _labels(table: Table, label: str) -> LabelArray:
-    """The labels as text, None where the cell is empty."""
-    column = table.frame[label].astype(object)
-    given = column.notna().to_numpy(dtype=bool)
-    y = np.full(len(table), None, dtype=object)
-    y[given] = [str(value).strip() or None for value in column[given]]
-    return y
-
-
-def _classes(table: Table, question: Question, y: LabelArray) -> tuple[str, str]:
+def _classes(table: Table, question: Question, labels: LabelCounts) -> tuple[str, str]:
     """The positive and the negative value of the label column."""
-    label = question.label
-    values = sorted({value for value in y.tolist() if value is not None})
+    label, values = question.label, sorted(labels.by_value)
     if not values:
         raise TableError(
             f"column {label!r} of {table.path.name} is empty: label at least one row of each class"
@@ -235,7 +242,7 @@ def _classes(table: Table, question: Question, y: LabelArray) -> tuple[str, str]
             + suggestion(question.positive, values)
         )
     if len(values) > 2:
-        raise _too_many_values(table, label, values, y)
+        raise _too_many_values(table, label, labels)
     if len(values) == 1 and question.positive is None:
         raise TableError(
             f"column {label!r} of {table.path.name} has the one value {values[0]!r}. If the total counts it, "
@@ -245,23 +252,22 @@ def _classes(table: Table, question: Question, y: LabelArray) -> tuple[str, str]
     return positive, next((value for value in values if value != positive), f"not {positive}")
 
 
-def _too_many_values(table: Table, label: str, values: list[str], y: LabelArray) -> TableError:
-    counts = {value: int(np.sum(y == value)) for value in values}
+def _too_many_values(table: Table, label: str, labels: LabelCounts) -> TableError:
+    counts = {value: labels.by_value[value] for value in sorted(labels.by_value)}
     rare = min(counts, key=lambda value: counts[value])
-    shown = ", ".join(f"{value!r} ({counts[value]} rows)" for value in values[:6])
-    more = ", ..." if len(values) > 6 else ""
+    shown = ", ".join(f"{value!r} ({count} rows)" for value, count in list(counts.items())[:6])
+    more = ", ..." if len(counts) > 6 else ""
     return TableError(
-        f"column {label!r} of {table.path.name} has {len(values)} different values: {shown}{more}. Two are "
+        f"column {label!r} of {table.path.name} has {len(counts)} different values: {shown}{more}. Two are "
         "needed, and empty cells where the label is not known; with a total for each class (fit --total) "
         f"there may be more. The rarest, {rare!r}, is in "
-        f"{table.rows(np.flatnonzero(y == rare))} ({table.convention}): correct, merge or empty those cells"
+        f"{labels.rows(rare)} ({table.convention}): correct, merge or empty those cells"
     )
 
 
-def _total(question: Question, y: LabelArray, positive: str) -> int:
+def _total(question: Question, labels: LabelCounts, positive: str) -> int:
     """The positives among the rows without label."""
-    unlabelled = int(np.sum(y == None))  # noqa: E711 (element by element)
-    known = int(np.sum(y == positive))
+    unlabelled, known = labels.unlabelled, labels.by_value.get(positive, 0)
     if unlabelled == 0:
         raise TableError(
             f"every row of {question.path.name} has a label in column {question.label!r}, so there is "

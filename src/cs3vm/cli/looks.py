@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..learn.classifier import CS3VMClassifier
     from ..learn.group_totals import GroupTotals
     from .inputs import Data
+    from .piece_inputs import PieceData
 
 
 class Looks(NamedTuple):
@@ -48,7 +49,7 @@ class Looks(NamedTuple):
 
 def look(
     clf: CS3VMClassifier,
-    data: Data,
+    data: Data | PieceData,
     folds: int,
     repeats: int,
     by: str | None,
@@ -102,14 +103,14 @@ def _calibrate(clf: CS3VMClassifier, accuracy: Accuracy | None) -> Probabilities
         return estimate_probabilities(clf.fit_, hide=False)
 
 
-def _compare_rows(clf: CS3VMClassifier, data: Data) -> Bias | None:
+def _compare_rows(clf: CS3VMClassifier, data: Data | PieceData) -> Bias | None:
     """How the labelled rows differ from the others, if there are others."""
     from ..learn.bias import look_at_bias
 
     return look_at_bias(clf.fit_, data.encoding.feature_names) if clf.fit_.problem.m else None
 
 
-def _count_groups(clf: CS3VMClassifier, data: Data, by: str) -> GroupTotals:
+def _count_groups(clf: CS3VMClassifier, data: Any, by: str) -> GroupTotals:
     """Numbers by the values of a column; Ctrl-C leaves their intervals out."""
     from ..learn.by_group import REPLICATES, totals_by
 

@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import FloatArray
+from .._typing import FloatArray, LabelArray
 from ..exceptions import TableError
+from ..tables.encoding import factorize
 from ..tables.reading import MISSING, Table, plain_text, read_table
 
 #: Columns of a file of totals: the group (or the column's own name), and one or two of the others.
 GROUP, TOTAL, LOW, HIGH, CLASS = "group", "total", "low", "high", "class"
 #: Names under which weights are kept; such a column is hardly ever a feature.
-_LOOKS_LIKE_WEIGHT = re.compile(
+LOOKS_LIKE_WEIGHT = re.compile(
     r"(^|[_. ])(weights?|wts?|wgts?|pw|pwts?|pweights?|pwgts?|fnlwgt|finalwt|perwt|hhwt|popwt)\d*$",
     re.IGNORECASE,
 )
@@ -134,13 +135,17 @@ def _listed(names: Sequence[str]) -> str:
 # -- columns of the table ------------------------------------------------------------------------------
 def group_columns(table: Table, names: Iterable[str], purpose: str) -> dict[str, Any]:
     """The groups of all rows as text, by column; None where the cell is empty."""
-    columns = {}
+    names = list(names)
     for name in names:
         table.require(name, purpose)
-        cells = _texts(table, name)
-        groups = {text: _as_group(text) or None for text in set(cells)}
-        columns[name] = np.array([groups[text] for text in cells], dtype=object)
-    return columns
+    return {name: group_texts(table, name) for name in names}
+
+
+def group_texts(table: Table, column: str) -> LabelArray:
+    """The groups in a column as text; None where the cell is empty."""
+    codes, values = factorize(table, column)
+    texts = [_as_group(plain_text(value)) or None for value in values]
+    return np.array([*texts, None], dtype=object)[codes]
 
 
 def _as_group(text: str) -> str:
@@ -169,7 +174,7 @@ def weight_notes(table: Table, names: Sequence[str]) -> list[str]:
         f"column {name!r} looks like survey weights and is learnt from as a feature: say --weight "
         f"{shlex.quote(name)}, or --exclude it"
         for name in names
-        if _LOOKS_LIKE_WEIGHT.search(name) and table.frame[name].dtype.kind in "iuf"
+        if LOOKS_LIKE_WEIGHT.search(name) and table.frame[name].dtype.kind in "iuf"
     ]
 
 

@@ -119,7 +119,9 @@ DATA, SEARCH, OUTPUT = "The data", "The search", "The output"
 TableFile = Annotated[
     Path,
     typer.Argument(
-        help="A table with a header row: .csv, .tsv, .parquet, .feather or .xlsx.", show_default=False
+        help="A table with a header row: .csv, .tsv, .parquet, .feather or .xlsx; or a folder or "
+        "quoted pattern of .parquet files.",
+        show_default=False,
     ),
 ]
 Label = Annotated[

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..tables.reading import Table
     from .inputs import Data
     from .looks import Looks
+    from .piece_inputs import PieceData
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,16 @@ class Outputs:
             start / f"{name}.model.json",
             start / f"{name}.report.html" if report else None,
             None if by is None else start / f"{name}.by_{_file_part(by)}.csv",
+        )
+
+    @classmethod
+    def inside(cls, folder: Path, report: bool, by: str | None = None) -> Outputs:
+        """The files of a table in pieces, in a folder of their own."""
+        return cls(
+            folder / "labels.csv",
+            folder / "model.json",
+            folder / "report.html" if report else None,
+            None if by is None else folder / f"by_{_file_part(by)}.csv",
         )
 
     @property
@@ -119,7 +130,7 @@ def probability_columns(classes: Sequence[str], probabilities: FloatArray) -> di
 
 def write_report(
     clf: CS3VMClassifier,
-    data: Data,
+    data: Data | PieceData,
     path: Path,
     label: str,
     command: str,
@@ -133,7 +144,7 @@ def write_report(
 
     html = make_report(
         clf,
-        data.X,
+        clf.fit_.rows if data.X is None else data.X,
         feature_names=data.encoding.feature_names,
         label_name=label,
         positive_name=data.positive or "",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from .._typing import LabelArray
 from ..exceptions import TableError
 from ..tables.reading import MISSING, Table, read_table, suggestion
+
+if TYPE_CHECKING:
+    from .label_counts import LabelCounts
 
 #: The columns of a table of totals.
 CLASS, TOTAL = "class", "total"
@@ -60,20 +61,20 @@ def _collect(pairs: Iterable[tuple[str, str]], place: str) -> dict[str, int]:
     return totals
 
 
-def check_totals(table: Table, label: str, y: LabelArray, totals: dict[str, int]) -> None:
+def check_totals(table: Table, label: str, labels: LabelCounts, totals: dict[str, int]) -> None:
     """Refuse totals that do not fit the rows without label, or leave out a class."""
-    seen = sorted({value for value in y.tolist() if value is not None})
+    seen = sorted(labels.by_value)
     if not seen:
         raise TableError(f"column {label!r} of {table.path.name} is empty: label at least one row")
     for value in seen:
         if value not in totals:
             raise TableError(
                 f"column {label!r} of {table.path.name} has the value {value!r} in "
-                f"{table.rows(np.flatnonzero(y == value))} ({table.convention}), which has no total: say "
+                f"{labels.rows(value)} ({table.convention}), which has no total: say "
                 f"--total {shlex.quote(f'{value}=0')} if none of the rows without label has it"
                 + suggestion(value, totals)
             )
-    unlabelled, given = int(np.sum(y == None)), sum(totals.values())  # noqa: E711 (element by element)
+    unlabelled, given = labels.unlabelled, sum(totals.values())
     if given != unlabelled:
         raise TableError(
             f"the totals add up to {given}, but {unlabelled} rows of {table.path.name} have no label: that "

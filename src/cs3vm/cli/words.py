@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..model.result import Result
     from .inputs import Data
     from .looks import Looks
+    from .piece_inputs import PieceData
 
 
 def class_counts(labels: LabelArray, classes: tuple[str, ...]) -> dict[str, int]:
@@ -23,7 +24,7 @@ def class_counts(labels: LabelArray, classes: tuple[str, ...]) -> dict[str, int]
 
 
 # -- for people --------------------------------------------------------------------------------------
-def printed(fit: Fit, data: Data, label: str, looks: Looks) -> Iterator[str]:
+def printed(fit: Fit, data: Data | PieceData, label: str, looks: Looks) -> Iterator[str]:
     """The lines that a fit prints."""
     from ..learn.design import kish
     from ..learn.known_counts import totals_table
@@ -43,7 +44,7 @@ def printed(fit: Fit, data: Data, label: str, looks: Looks) -> Iterator[str]:
     yield summary.table
     if summary.totals:
         yield f"\n{totals_table(summary.totals)}"
-    design = kish(fit.weight)
+    design = None if data.X is None else kish(fit.weight)  # drawn rows weigh as many as they stand for
     if design is not None:
         yield f"\n{design.sentence}."
     yield f"\n{fit.proof_line.for_command_line()}"
@@ -57,11 +58,11 @@ def printed(fit: Fit, data: Data, label: str, looks: Looks) -> Iterator[str]:
         yield f"{words[0].upper()}{words[1:]}."
 
 
-def headline(data: Data, label: str) -> str:
+def headline(data: Data | PieceData, label: str) -> str:
     """What was known before the fit."""
-    given = class_counts(data.y, data.classes)
-    unlabelled, labelled = int((~data.labelled).sum()), int(data.labelled.sum())
-    start = f"{data.table.path.name}: {unlabelled} rows without label, "
+    labels = data.labels
+    labelled = labels.labelled
+    start = f"{data.table.path.name}: {labels.unlabelled} rows without label, "
     if data.other is not None:
         start = f"{start}of which {data.other.words} are known"
         which = "" if data.positive is None else f" ({label}={data.positive})"
@@ -71,17 +72,17 @@ def headline(data: Data, label: str) -> str:
         return f"{start}of which {label} is known to be {known}; {labelled} rows with label"
     return (
         f"{start}{data.totals[data.positive]} of them known to be {label}={data.positive}; {labelled} rows "
-        f"with label, {given[data.positive]} of them {data.positive}"
+        f"with label, {labels.by_value.get(data.positive, 0)} of them {data.positive}"
     )
 
 
 # -- for programs ------------------------------------------------------------------------------------
-def summary_fields(fit: Fit, data: Data) -> dict[str, Any]:
+def summary_fields(fit: Fit, data: Data | PieceData) -> dict[str, Any]:
     """What the machine-readable summary says about the classes."""
-    unlabelled = ~data.labelled
+    labels = data.labels
     sizes = {
-        "labelled": int(data.labelled.sum()),
-        "unlabelled": int(unlabelled.sum()),
+        "labelled": labels.labelled,
+        "unlabelled": labels.unlabelled,
         "undecided": int(fit.undecided.sum()),
     }
     if data.positive is not None:
@@ -90,11 +91,10 @@ def summary_fields(fit: Fit, data: Data) -> dict[str, Any]:
         counted = {"n_positive": known_fields(result.problem), "count": _plain(count)}
         names = {"positive": data.positive, "negative": data.negative}
         return {**sizes, **names, **counted, **_totals_fields(fit), **_proof_fields(result)}
-    found = class_counts(fit.labels.decode(fit.codes)[unlabelled], data.classes)
-    given = class_counts(data.y, data.classes)
+    found = class_counts(fit.labels.decode(fit.codes)[fit.labels.codes < 0], data.classes)
     classes = {
         name: {
-            "labelled": given[name],
+            "labelled": labels.by_value.get(name, 0),
             "total": _plain(total),
             "count": found[name],
             **_proof_fields(result),

@@ -22,6 +22,10 @@ does not depend on how the rows are cut into pieces, nor on who works on which.
     local_fit        a fit in memory that says about totals what is true of all rows
     large_fit        what was found
     fitting          all of it, from a source to a fit
+    dask_reduce      a pass by the tasks of a Dask cluster
+    dask_source      Dask arrays and data frames as a source
+    dask_client      a client of a cluster, for the command line
+    dask             the classifier for Dask collections
 """
 
 from .fitting import fit_pieces

@@ -67,7 +67,11 @@ def _one(sums: ExactSums, k: int) -> ExactSums:
 def totals_by(passes: Passes, calibrated: Calibrated, column: str) -> GroupTotals:
     """The estimated number of positives in each group, beside that by labels; without intervals."""
     adder = GroupAdder(calibrated, column)
-    found = passes.run("groups", adder, adder.combine)
+    return group_totals(calibrated, passes.run("groups", adder, adder.combine))
+
+
+def group_totals(calibrated: Calibrated, found: dict[Any, ExactSums]) -> GroupTotals:
+    """The table of what was added up."""
     label = calibrated.labeller.classes.tolist()[calibrated.labeller.positive]
     rows = []
     for key in sorted(found, key=lambda value: sort_key((value,))):

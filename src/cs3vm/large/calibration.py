@@ -76,7 +76,9 @@ class Adder:
         return one
 
 
-def calibrate(passes: Passes, labeller: Labeller, local: Fit, known: Counts, whole: FloatArray) -> Calibrated:
+def calibrate(
+    passes: Passes, labeller: Labeller, local: Fit, known: Counts, whole: FloatArray, *, hide: bool = True
+) -> Calibrated:
     """The probabilities that add up to every total over all rows.
 
     Parameters
@@ -89,8 +91,10 @@ def calibrate(passes: Passes, labeller: Labeller, local: Fit, known: Counts, who
         The totals, by cell.
     whole
         The weight of each cell.
+    hide
+        Whether labels may be hidden to learn how steep probabilities are.
     """
-    found = estimate_probabilities(local)
+    found = estimate_probabilities(local, hide=hide)
     sign = -1.0 if labeller.positive == 0 else 1.0
     slope = 2.0 * found.own.slope  # the scores of the two classes differ by twice that of the plane
     elsewhere = sign * float(found.own.shifts[1] - found.own.shifts[0])

@@ -143,11 +143,14 @@ def _survey(
     given = parameters.unlabeled is not None and not is_missing(parameters.unlabeled)
     mark = parameters.unlabeled if given else SKLEARN_MARK
     scaled = parameters.standardize == "zscore"
-    asked = Asked(columns, mark, parameters.seed, sample_rows, BY_CELL, source.n_rows, scaled)
+    by_cell = BY_CELL if columns else 0
+    asked = Asked(columns, mark, parameters.seed, sample_rows, by_cell, source.n_rows, scaled)
     found = passes.run("survey", Surveyor(asked), Survey.combine)
     if not given and found.n_missing > 0 and found.n_marked > 0:
         asked = asked._replace(mark=None)
         found = passes.run("survey", Surveyor(asked), Survey.combine)
+    if len(found.drawn) < min(sample_rows, int(found.counts.sum())):  # most rows are labelled
+        found = passes.run("survey", Surveyor(asked._replace(n_rows=None)), Survey.combine)
     return found.finished()
 
 

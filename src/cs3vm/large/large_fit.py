@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,12 +86,16 @@ class LargeFit:
         parts = [part.codes for part in self.labels(source)]
         return self.labeller.decode(np.concatenate([*parts, np.zeros(0, dtype=np.int64)]))
 
-    def calibrated(self, source: Source) -> Calibrated:
+    def calibrated(
+        self, source: Source, *, hide: bool = True, callback: Callable[[PassDone], None] | None = None
+    ) -> Calibrated:
         """A function of a piece that gives the probability of each class; they add up to the totals.
 
-        How steep they are is learnt in memory, by hiding labels; passes over all rows make them add up.
+        How steep they are is learnt in memory, by hiding labels, unless ``hide`` is false; passes over all
+        rows make them add up.
         """
-        return calibrate(Passes(source), self.labeller, self.classifier.fit_, self.known, self.weights)
+        passes = Passes(source, callback)
+        return calibrate(passes, self.labeller, self.classifier.fit_, self.known, self.weights, hide=hide)
 
     def totals_by(self, source: Source, column: str, calibrated: Calibrated | None = None) -> GroupTotals:
         """How many positives each group of a column of groups has, by probabilities and by labels.

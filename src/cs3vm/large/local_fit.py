@@ -48,7 +48,7 @@ def local_fit(judge: Judge, best: Judged, outcome: Outcome, first: Result, names
     problem = replace(
         table.problem,
         U=table.features(drawn.X),
-        n_positive=table.totals_over(drawn.cell),
+        n_positive=table.totals_over(drawn.cell, weight),
         weights=weight,
         side=np.zeros(len(drawn), dtype=np.int8),
         side_margin=min(best.chosen.margin, outcome.nearest),

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._typing import BoolArray, FloatArray, IntArray
 from .order_statistic import Reader
 from .pieces import Piece
 from .plane_scores import PlaneScores
 from .rounds import Judge, Judged, Passes
-from .sampling import Rows, lowest, row_hashes
+from .sampling import Rows, lowest_by, row_hashes
 
 #: Rows that are drawn from each cell on each side at least.
 BY_STRATUM = 20
@@ -265,13 +264,3 @@ class Summer:
             min(one.nearest, other.nearest),
             drawn,
         )
-
-
-def lowest_by(hashes: NDArray[np.uint64], strata: IntArray, n_strata: int, number: int) -> IntArray:
-    """The places of the lowest hashes of each stratum."""
-    if n_strata <= 16:  # partitions are faster than a sort
-        places = [np.flatnonzero(strata == s) for s in range(n_strata)]
-        return np.concatenate([own[lowest(hashes[own], number)] for own in places])
-    order = np.lexsort((hashes, strata))
-    ranked = strata[order]
-    return np.asarray(order[np.arange(len(order)) - np.searchsorted(ranked, ranked) < number])

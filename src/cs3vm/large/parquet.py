@@ -25,6 +25,7 @@ class Part(NamedTuple):
     groups: tuple[int, ...]
     first_row: int  #: in the whole table
     n_rows: int
+    before: int = 0  #: rows of the file that come before
 
     @property
     def where(self) -> str:
@@ -75,33 +76,9 @@ class ParquetSource(PieceSource):
         self.columns = tuple(every if columns is None else columns)
         self.names, self.n_columns = self.columns, len(self.columns)
         self.read = list(dict.fromkeys([*self.columns, *(name for name in (label, weight, *groups) if name)]))
-        self.parts = list(self._find_parts())
+        self.parts = list(find_parts(self.files, self.read, piece_rows))
         self.n_rows = sum(part.n_rows for part in self.parts)
         self.kind: Any = np.float32 if all(map(self._is_short, self.files)) else np.float64
-
-    def _find_parts(self) -> Iterator[Part]:
-        """Row groups, small ones together, with the number of their first row."""
-        first_row = 0
-        for file in self.files:
-            opened = open_parquet(file)
-            missing = [name for name in self.read if name not in opened.schema_arrow.names]
-            if missing:
-                raise TableError(
-                    f"{file} has no column {', '.join(map(repr, missing[:MOST_NAMES]))}: all files of a "
-                    "table need the same columns"
-                )
-            waiting: list[int] = []
-            n_rows = 0
-            sizes = [opened.metadata.row_group(g).num_rows for g in range(opened.metadata.num_row_groups)]
-            for g, size in enumerate(sizes):
-                if waiting and n_rows + size > self.piece_rows:
-                    yield Part(file, tuple(waiting), first_row, n_rows)
-                    first_row, waiting, n_rows = first_row + n_rows, [], 0
-                waiting.append(g)
-                n_rows += size
-            if waiting:
-                yield Part(file, tuple(waiting), first_row, n_rows)
-            first_row += n_rows
 
     def _is_short(self, file: Path) -> bool:
         """Whether the columns of a file lose nothing in single precision; text is refused."""
@@ -122,20 +99,9 @@ class ParquetSource(PieceSource):
         """Row groups, cut where they are long; only what is needed of them is read."""
         for part in self.parts:
             first = part.first_row
-            for batch in self._batches(part):
+            for batch in read_batches(part, self.read, self.piece_rows):
                 yield self._piece(batch, first, part.where)
                 first += batch.num_rows
-
-    def _batches(self, part: Part) -> Iterable[Any]:
-        import pyarrow as pa
-
-        opened = open_parquet(part.file)
-        try:
-            yield from opened.iter_batches(
-                batch_size=self.piece_rows, row_groups=list(part.groups), columns=self.read
-            )
-        except (pa.ArrowException, OSError) as error:
-            raise _damaged(part.file, error, part.where) from error
 
     def _piece(self, batch: Any, first_row: int, where: str) -> Piece:
         X = np.empty((batch.num_rows, self.n_columns), dtype=self.kind)
@@ -152,6 +118,44 @@ class ParquetSource(PieceSource):
 
     def _values(self, batch: Any, name: str | None) -> LabelArray | None:
         return None if name is None else as_values(_column(batch, name))
+
+
+def find_parts(files: Iterable[Path], columns: Sequence[str], piece_rows: int) -> Iterator[Part]:
+    """Row groups, small ones together, with the number of their first row."""
+    first_row = 0
+    for file in files:
+        opened = open_parquet(file)
+        missing = [name for name in columns if name not in opened.schema_arrow.names]
+        if missing:
+            raise TableError(
+                f"{file} has no column {', '.join(map(repr, missing[:MOST_NAMES]))}: all files of a "
+                "table need the same columns"
+            )
+        waiting: list[int] = []
+        n_rows, start = 0, first_row
+        sizes = [opened.metadata.row_group(g).num_rows for g in range(opened.metadata.num_row_groups)]
+        for g, size in enumerate(sizes):
+            if waiting and n_rows + size > piece_rows:
+                yield Part(file, tuple(waiting), first_row, n_rows, first_row - start)
+                first_row, waiting, n_rows = first_row + n_rows, [], 0
+            waiting.append(g)
+            n_rows += size
+        if waiting:
+            yield Part(file, tuple(waiting), first_row, n_rows, first_row - start)
+        first_row += n_rows
+
+
+def read_batches(part: Part, columns: Sequence[str], piece_rows: int) -> Iterator[Any]:
+    """Some columns of row groups, cut where they are long."""
+    import pyarrow as pa
+
+    opened = open_parquet(part.file)
+    try:
+        yield from opened.iter_batches(
+            batch_size=piece_rows, row_groups=list(part.groups), columns=list(columns)
+        )
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(part.file, error, part.where) from error
 
 
 def _column(batch: Any, name: str) -> Any:

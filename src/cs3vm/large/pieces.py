@@ -15,6 +15,7 @@ from .._typing import LabelArray
 from ..exceptions import InvalidProblemError
 from ..learn.unlabelled import as_vector
 
+P = TypeVar("P")
 T = TypeVar("T")
 #: Rows of a piece, if nobody says otherwise: of 20 numbers of 8 bytes they take 40 MB.
 PIECE_ROWS = 250_000
@@ -72,7 +73,7 @@ def empty_piece(source: Source) -> Piece:
     return Piece(0, np.zeros((0, source.n_columns)))
 
 
-def in_turn(pieces: Iterable[Piece], function: Callable[[Piece], T], threads: int = THREADS) -> Iterator[T]:
+def in_turn(pieces: Iterable[P], function: Callable[[P], T], threads: int = THREADS) -> Iterator[T]:
     """``function`` of each piece in their order, by several threads; no piece is read much ahead.
 
     An error in a piece ends all and reaches the caller.

@@ -99,24 +99,20 @@ class Representatives:
             found[c] = totals.of(row)
         return found
 
-    def totals_over(self, cell: IntArray, less: FloatArray | float = 0.0) -> Totals:
-        """The totals of other rows of these cells, ``less`` what is counted elsewhere."""
+    def totals_over(self, cell: IntArray, weights: FloatArray) -> Totals:
+        """The totals of other rows of these cells; none asks for more than its rows weigh."""
         totals, of = self.problem.totals, self.totals_of_cells
         members: list[list[int]] = [[] for _ in range(len(totals))]
         for c, own in enumerate(of):
             for g in own.tolist():
                 members[g].append(c)
-        low, high = totals.low - less, totals.high - less
-        return Totals(
-            Total(
-                np.flatnonzero(np.isin(cell, cells)),
-                float(low[g]),
-                float(high[g]),
-                float(totals.penalty[g]),
-                totals.names[g],
-            )
-            for g, cells in enumerate(members)
-        )
+        found = []
+        for g, cells in enumerate(members):
+            rows = np.flatnonzero(np.isin(cell, cells))
+            low = min(float(totals.low[g]), float(weights[rows].sum()))
+            high = low if totals.high[g] == totals.low[g] else max(low, float(totals.high[g]))
+            found.append(Total(rows, low, high, float(totals.penalty[g]), totals.names[g]))
+        return Totals(found)
 
 
 def represent(survey: Survey, parameters: Parameters, given: Given) -> Representatives:

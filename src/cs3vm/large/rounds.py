@@ -235,11 +235,12 @@ def round_problem(judge: Judge, best: Judged) -> Problem:
     kept = weight > 0.0
     far, weight = far[kept], weight[kept]
     cell = np.append(near.cell, drawn.cell[far])
+    weights = np.append(near_weight, weight)
     U = np.vstack([table.features(near.X), table.problem.U[far]])
     return replace(
         table.problem,
         U=U,
-        n_positive=table.totals_over(cell),
-        weights=np.append(near_weight, weight),
+        n_positive=table.totals_over(cell, weights),
+        weights=weights,
         side=np.zeros(len(U), dtype=np.int8),
     )

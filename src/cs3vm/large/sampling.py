@@ -66,14 +66,30 @@ def lowest(hashes: NDArray[np.uint64], number: int) -> RowArray:
     return np.asarray(np.argpartition(hashes, number)[:number])
 
 
+def lowest_by(hashes: NDArray[np.uint64], strata: IntArray, n_strata: int, number: int) -> IntArray:
+    """The places of the lowest hashes of each stratum."""
+    if n_strata <= 16:  # partitions are faster than a sort
+        places = [np.flatnonzero(strata == s) for s in range(n_strata)]
+        return np.concatenate([own[lowest(hashes[own], number)] for own in places])
+    order = np.lexsort((hashes, strata))
+    ranked = strata[order]
+    return np.asarray(order[np.arange(len(order)) - np.searchsorted(ranked, ranked) < number])
+
+
+def drawn_places(
+    hashes: NDArray[np.uint64], cells: IntArray, number: int, by_cell: int, below: int | None = None
+) -> RowArray:
+    """The places of the lowest hashes, and of at least ``by_cell`` of every cell, if it has so many.
+
+    Where it is known that enough hashes lie ``below`` a number, the others need not be looked at.
+    """
+    promising = np.arange(len(hashes)) if below is None else np.flatnonzero(hashes < np.uint64(below))
+    kept = promising[lowest(hashes[promising], number)]
+    if len(kept) == len(hashes) or by_cell == 0:
+        return np.sort(kept)
+    return np.union1d(kept, lowest_by(hashes, cells, int(cells.max()) + 1, by_cell))
+
+
 def sample(rows: Rows, number: int, by_cell: int) -> Rows:
     """The rows with the lowest hashes, and of every cell at least ``by_cell``, if it has so many."""
-    if len(rows) <= number:
-        return rows
-    kept = np.zeros(len(rows), dtype=bool)
-    kept[lowest(rows.hash, number)] = True
-    order = np.lexsort((rows.hash, rows.cell))
-    cells = rows.cell[order]
-    first = np.searchsorted(cells, cells)
-    kept[order[np.arange(len(order)) - first < by_cell]] = True
-    return rows.take(kept)
+    return rows if len(rows) <= number else rows.take(drawn_places(rows.hash, rows.cell, number, by_cell))

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import BoolArray, FloatArray, IntArray, LabelArray
+from .._typing import BoolArray, FloatArray, IntArray, LabelArray, RowArray
 from ..exceptions import InvalidProblemError
 from ..learn.unlabelled import SKLEARN_MARK, find_unlabeled
 from .cells import Cells, Key, cells_of, sort_key
 from .exact_sums import ExactSums
 from .pieces import Piece
-from .sampling import Rows, row_hashes, sample
+from .sampling import Rows, drawn_places, row_hashes, sample
 
 #: More labelled rows than this are not kept in memory.
 MOST_LABELLED = 1_000_000
@@ -26,7 +26,7 @@ class Asked(NamedTuple):
     mark: Any  #: the value of an unlabelled row, besides missing ones
     seed: int
     n_sample: int  #: rows that are drawn
-    by_cell: int  #: rows that are drawn from each cell at least
+    by_cell: int  #: rows that are drawn from each cell at least; 0 where there are no groups
     n_rows: int | None  #: in the whole table, if that is known
     sums: bool = True  #: whether means and deviations are wanted
 
@@ -125,14 +125,15 @@ class Surveyor:
         numbers = piece.first_row + np.arange(len(piece), dtype=np.int64)
         hashes = row_hashes(numbers, asked.seed)
 
-        def rows(mask: BoolArray) -> Rows:
-            places = np.flatnonzero(mask)
+        def rows(places: RowArray) -> Rows:
             label = np.full(len(places), None)
             if piece.labels is not None:
                 label[:] = piece.labels[places].tolist()
             return Rows(numbers[places], hashes[places], cell[places], piece.X[places], weight[places], label)
 
         unlabelled = no_label & counts
+        free = np.flatnonzero(unlabelled)
+        drawn = drawn_places(hashes[free], cell[free], asked.n_sample, asked.by_cell, self._below())
         weights, own = ExactSums(len(keys), 1), np.where(unlabelled, cell, -1)
         weights.add(weight[:, None], own)
         check_labelled(int(np.count_nonzero(~no_label & counts)))
@@ -141,8 +142,8 @@ class Surveyor:
         return Survey(
             asked,
             keys,
-            rows(~no_label & counts),
-            sample(rows(unlabelled & self._promising(hashes)), asked.n_sample, asked.by_cell),
+            rows(np.flatnonzero(~no_label & counts)),
+            rows(free[drawn]),
             weights,
             np.bincount(cell[unlabelled], minlength=len(keys)).astype(np.int64),
             sums,
@@ -157,12 +158,12 @@ class Surveyor:
             float(weight.max(initial=0.0)),
         )
 
-    def _promising(self, hashes: np.ndarray) -> BoolArray:
-        """Rows that can be among the lowest hashes of all; where totals are by group, any may."""
+    def _below(self) -> int | None:
+        """The lowest hashes of all rows lie below this, unless most rows are labelled or do not count."""
         asked = self.asked
-        if asked.n_rows is None or asked.columns or asked.n_rows <= 4 * asked.n_sample:
-            return np.ones(len(hashes), dtype=bool)
-        return np.asarray(hashes < np.uint64(int(2.0**64 * 2.0 * asked.n_sample / asked.n_rows)))
+        if asked.n_rows is None or asked.n_rows <= 4 * asked.n_sample:
+            return None
+        return int(2.0**64 * (2.0 * asked.n_sample / asked.n_rows))
 
     def _sums(self, piece: Piece, weight: FloatArray) -> tuple[ExactSums, ExactSums]:
         """Weighted sums of the columns and of their squares, and the weight of all rows."""

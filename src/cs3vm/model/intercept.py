@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray
-from .ranks import descending, ranked_values
+from .ranks import affordable, descending, ranked_values
 from .splitting import split
 from .subset_sum import nearest_subset
 from .totals import KnownTotals
@@ -252,7 +252,7 @@ def _for_one_total(line: Line) -> Intercept | None:
     unit = bool(np.all(weights == 1.0))
     above, last = 0, len(free)
     if unit and line.side_margin == 0.0 and len(free) > WINDOW_ROWS:
-        order, above = _ranked_window(scores, free, target, hinge.minimisers(), line.limits)
+        order, above = _ranked_window(scores, free, target, hinge, line.limits, count_penalty)
     else:
         order = free[descending(scores[free])]
     b, reachable = line.clip(scores[order], line.limits)
@@ -282,21 +282,32 @@ def _ranked_window(
     scores: FloatArray,
     free: NDArray[np.intp],
     target: float,
-    minimisers: tuple[float, float],
+    hinge: HingeSum,
     limits: tuple[float, float],
+    price: float,
 ) -> tuple[NDArray[np.intp], int]:
     """The free rows that may lie on either side, in descending order of score, and how many rank above them.
 
     The hinge sum falls towards its minimisers and the miscount towards the τ-quantile, so the best ``b``
-    lies between the two (each moved inside the limits). One more row at each end closes the outer intervals.
+    lies between the two (each moved inside the limits), and near enough to the quantile for the hinge sum to
+    pay for the miscount. One more row at each end closes the outer intervals.
     """
     s = scores if len(free) == len(scores) else scores[free]
-    rank = len(s) - min(max(round(target), 0), len(s))
+    minimisers = hinge.minimisers()
+    count = min(max(round(target), 0), len(s))
+    rank = len(s) - count
     places = [i for i in (rank - 1, rank) if 0 <= i < len(s)]
     around = ranked_values(s, places)
     q0, q1 = np.clip((-around.max(), -around.min()), *limits)
     f0, f1 = np.clip(minimisers, *limits)
     low, high = (min(f1, q0), q1) if f1 < q0 else (q0, max(f0, q1))
+    if limits == (-np.inf, np.inf):
+        least = hinge(np.clip(minimisers, low, high))
+        gain = float(hinge(np.array([q0, q1])).min() - least.min())
+        ends = affordable(rank, gain, price, abs(count - target), len(s))
+        if ends[1] - ends[0] < 0.1 * len(s):
+            lowest, highest = ranked_values(s, ends)
+            low, high = max(low, -float(highest)), min(high, -float(lowest))
     above, below = s > -low, s < -high
     keep = ~(above | below)
     if above.any():

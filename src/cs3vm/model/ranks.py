@@ -68,3 +68,13 @@ def ranked_values(scores: FloatArray, places: list[int]) -> FloatArray:
         return np.partition(scores, places)[places]
     within = [place - below for place in places]
     return np.asarray(np.partition(inside, within)[within])
+
+
+def affordable(rank: int, gain: float, price: float, miss: float, n_scores: int) -> list[int]:
+    """Between which places of the ascending order the best intercept lies.
+
+    At the ``rank`` that meets the total, but for a ``miss``, the hinge sum is above its minimum by ``gain``:
+    whoever misses the total by more than that pays for has nothing to win.
+    """
+    rows = int(min(n_scores, np.ceil(gain / price + 2.0 * miss))) + 2
+    return [max(0, rank - 1 - rows), min(n_scores - 1, rank + rows)]

@@ -16,8 +16,8 @@ from ..exceptions import TableError
 from .reading import Table, plain_text
 
 #: Text that is no number for a computer, but one for people: "1,234.5", "5 %", "€ 7".
-_LIKE_NUMBER = re.compile(r"[-+]?\s*[€$£¥]?\s*\d[\d.,'’\s]*[%€$£¥]?")
-_LIKE_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(\D|$)")
+LIKE_NUMBER = re.compile(r"[-+]?\s*[€$£¥]?\s*\d[\d.,'’\s]*[%€$£¥]?")
+LIKE_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(\D|$)")
 #: A column of text with more values than this, or than half the rows, looks like names or identifiers.
 MAX_CATEGORIES = 100
 #: The most values of a column that is declared to be a category.
@@ -63,7 +63,7 @@ class Encoding:
         """
         for column in self.columns:
             table.require(column.name)
-        gaps = {c.name: rows for c in self.columns if c.fill is None and len(rows := _gaps(table, c.name))}
+        gaps = {c.name: rows for c in self.columns if c.fill is None and len(rows := gaps_in(table, c.name))}
         if gaps:
             raise _missing_values(table, gaps)
         X = np.zeros((len(table), len(self.feature_names)))
@@ -88,26 +88,36 @@ def learn_encoding(
 
 def missing_count(table: Table, names: Sequence[str]) -> int:
     """How many values of these columns are missing."""
-    return sum(len(_gaps(table, name)) for name in names)
+    return sum(len(gaps_in(table, name)) for name in names)
 
 
 # -- learning ----------------------------------------------------------------------------------------
 def _learn(table: Table, name: str, declared: bool, impute: bool) -> Column:
-    if len(_factorize(table, name)[1]) == 0:
-        raise TableError(f"column {name!r} of {table.path.name} has no values: leave it out{_exclude(name)}")
+    if len(factorize(table, name)[1]) == 0:
+        raise no_values(table, name)
     kind = "category" if declared else _kind(table, name)
     if kind == "category":
-        tally = _tally(table, name)
-        _check_categories(table, name, len(tally), declared)
-        fill = min(value for value, count in tally.items() if count == max(tally.values()))
-        return Column(name, kind, tuple(sorted(tally)), fill if impute else None)
-    values = _numbers(table, name)
+        tally = tally_values(table, name)
+        check_categories(table, name, len(tally), len(table), declared)
+        return category(name, tally, impute)
+    values = numbers_of(table, name)
     return Column(name, kind, (), float(np.nanmedian(values)) if impute else None)
 
 
-def _tally(table: Table, name: str) -> dict[str, int]:
+def no_values(table: Table, name: str) -> TableError:
+    """A column without values."""
+    return TableError(f"column {name!r} of {table.path.name} has no values: leave it out{_exclude(name)}")
+
+
+def category(name: str, tally: dict[str, int], impute: bool) -> Column:
+    """A column of categories, by how often each occurs."""
+    fill = min(value for value, count in tally.items() if count == max(tally.values()))
+    return Column(name, "category", tuple(sorted(tally)), fill if impute else None)
+
+
+def tally_values(table: Table, name: str) -> dict[str, int]:
     """How often each value occurs, as text."""
-    codes, values = _factorize(table, name)
+    codes, values = factorize(table, name)
     tally: dict[str, int] = {}
     for value, count in zip(values, np.bincount(codes[codes >= 0], minlength=len(values)), strict=True):
         text = plain_text(value)
@@ -115,7 +125,7 @@ def _tally(table: Table, name: str) -> dict[str, int]:
     return tally
 
 
-def _factorize(table: Table, name: str) -> tuple[NDArray[np.intp], Any]:
+def factorize(table: Table, name: str) -> tuple[NDArray[np.intp], Any]:
     """The number of each row's value (-1: missing) and the different values."""
     import pandas as pd
 
@@ -150,19 +160,19 @@ def _kind(table: Table, name: str) -> str:
     if kinds.is_numeric_dtype(column.dtype) and not kinds.is_complex_dtype(column.dtype):
         return "number"
     if kinds.is_datetime64_any_dtype(column.dtype) or kinds.is_timedelta64_dtype(column.dtype):
-        raise _dates(table, name)
+        raise dates(table, name)
     if isinstance(column.dtype, pd.CategoricalDtype):
         return "category"
     return _kind_of_values(table, name)
 
 
 def _kind_of_values(table: Table, name: str) -> str:
-    codes, values = _factorize(table, name)
-    numeric = np.array([_is_number(value) for value in values])
+    codes, values = factorize(table, name)
+    numeric = np.array([is_number(value) for value in values])
     if all(isinstance(value, bool | np.bool_) for value in values):
         return "flag"
     if any(hasattr(value, "isoformat") for value in values):
-        raise _dates(table, name)
+        raise dates(table, name)
     if not numeric.any():
         _check_text(table, name, codes, values)
     if numeric.all() or not numeric.any():
@@ -171,30 +181,41 @@ def _kind_of_values(table: Table, name: str) -> str:
     holds_numbers = 2 * in_rows.sum() >= (codes >= 0).sum()
     row = int(np.argmax((codes >= 0) & (in_rows != holds_numbers)))
     value = plain_text(values[codes[row]])
+    raise mixture(table, name, f"{table.rows([row])} ({table.convention})", value, holds_numbers)
+
+
+def mixture(table: Table, name: str, where: str, value: str, holds_numbers: bool) -> TableError:
+    """A column of numbers with some text, or the other way round."""
     usual, odd = ("numbers", "the text") if holds_numbers else ("text", "the number")
     emptied = " or empty it and add --impute median" if holds_numbers else ""
-    raise TableError(
-        f"column {name!r} of {table.path.name} mixes numbers and text: it holds {usual}, but "
-        f"{table.rows([row])} ({table.convention}) has {odd} {value!r}. Correct that cell{emptied}; if the "
-        f"column is a category, say --categorical {shlex.quote(name)}"
+    return TableError(
+        f"column {name!r} of {table.path.name} mixes numbers and text: it holds {usual}, but {where} has "
+        f"{odd} {value!r}. Correct that cell{emptied}; if the column is a category, say --categorical "
+        f"{shlex.quote(name)}"
     )
 
 
 def _check_text(table: Table, name: str, codes: NDArray[np.intp], values: Any) -> None:
     """Refuse text that was meant to be numbers or dates."""
     texts = [plain_text(value) for value in values]
-    if all(_LIKE_DATE.match(text) for text in texts):
-        raise _dates(table, name)
-    if all(_LIKE_NUMBER.fullmatch(text) for text in texts):
+    if all(LIKE_DATE.match(text) for text in texts):
+        raise dates(table, name)
+    if all(LIKE_NUMBER.fullmatch(text) for text in texts):
         row = int(np.argmax(codes >= 0))
-        raise TableError(
-            f"column {name!r} of {table.path.name} holds numbers that cannot be read, such as {texts[0]!r} "
-            f"in {table.rows([row])} ({table.convention}). Write them with a decimal point and without "
-            f"units or signs between thousands; if it is a category, say --categorical {shlex.quote(name)}"
-        )
+        raise unreadable(table, name, f"{table.rows([row])} ({table.convention})", texts[0])
 
 
-def _is_number(value: Any) -> bool:
+def unreadable(table: Table, name: str, where: str, text: str) -> TableError:
+    """A column of numbers as only people read them."""
+    return TableError(
+        f"column {name!r} of {table.path.name} holds numbers that cannot be read, such as {text!r} in "
+        f"{where}. Write them with a decimal point and without units or signs between thousands; if it is a "
+        f"category, say --categorical {shlex.quote(name)}"
+    )
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value, also one written as text, is a number."""
     if isinstance(value, bool | np.bool_):
         return False
     try:
@@ -204,20 +225,28 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _dates(table: Table, name: str) -> TableError:
+def dates(table: Table, name: str) -> TableError:
+    """A column of dates."""
     return TableError(
         f"column {name!r} of {table.path.name} holds dates: turn them into a number (such as an age), "
         f"or leave the column out{_exclude(name)}"
     )
 
 
-def _check_categories(table: Table, name: str, number: int, declared: bool) -> None:
-    limit = MAX_DECLARED if declared else min(MAX_CATEGORIES, max(10, len(table) // 2))
+def check_categories(
+    table: Table, name: str, number: int, n_rows: int, declared: bool, *, at_least: bool = False
+) -> None:
+    """Refuse columns with so many different values that they are names or identifiers.
+
+    ``at_least`` says that nobody counted further than ``number``.
+    """
+    limit = MAX_DECLARED if declared else min(MAX_CATEGORIES, max(10, n_rows // 2))
     if number > limit:
         remedy = "" if declared else f", or say --categorical {shlex.quote(name)} if it really is a category"
+        many = f"at least {number}" if at_least else f"{number}"
         raise TableError(
-            f"column {name!r} of {table.path.name} has {number} different values in {len(table)} rows, too "
-            f"many for a category. If it identifies the rows, say --id {shlex.quote(name)}; else leave it "
+            f"column {name!r} of {table.path.name} has {many} different values in {n_rows} rows, too many "
+            f"for a category. If it identifies the rows, say --id {shlex.quote(name)}; else leave it "
             f"out{_exclude(name)}{remedy}"
         )
 
@@ -229,7 +258,7 @@ def _fill(target: FloatArray, table: Table, column: Column, allow_unseen: bool) 
         known = np.flatnonzero(codes >= 0)
         target[known, codes[known]] = 1.0
         return
-    values = _numbers(table, column.name)
+    values = numbers_of(table, column.name)
     if column.fill is not None:
         values = np.where(np.isnan(values), float(column.fill), values)
     target[:, 0] = values
@@ -237,7 +266,7 @@ def _fill(target: FloatArray, table: Table, column: Column, allow_unseen: bool) 
 
 def _codes(table: Table, column: Column, allow_unseen: bool) -> NDArray[np.intp]:
     """The number of each row's category; -1 for one that is not known."""
-    codes, values = _factorize(table, column.name)
+    codes, values = factorize(table, column.name)
     place = {value: i for i, value in enumerate(column.categories)}
     positions = np.array([place.get(plain_text(value), -1) for value in values] + [-1], dtype=np.intp)
     if (positions[:-1] < 0).any() and not allow_unseen:
@@ -253,7 +282,7 @@ def _codes(table: Table, column: Column, allow_unseen: bool) -> NDArray[np.intp]
     return np.asarray(positions[codes])
 
 
-def _numbers(table: Table, name: str) -> FloatArray:
+def numbers_of(table: Table, name: str) -> FloatArray:
     """A column of numbers, missing values as NaN; infinite ones are an error."""
     import pandas as pd
 
@@ -269,14 +298,20 @@ def _numbers(table: Table, name: str) -> FloatArray:
     return values
 
 
-def _gaps(table: Table, name: str) -> NDArray[np.intp]:
+def gaps_in(table: Table, name: str) -> NDArray[np.intp]:
+    """The rows in which a value is missing."""
     return np.flatnonzero(table.frame[name].isna().to_numpy(dtype=bool))
 
 
 def _missing_values(table: Table, gaps: dict[str, NDArray[np.intp]]) -> TableError:
-    shown = [f"{name!r} in {table.rows(rows)}" for name, rows in list(gaps.items())[:5]]
-    more = f", and {len(gaps) - 5} more columns" if len(gaps) > 5 else ""
-    total = sum(len(rows) for rows in gaps.values())
+    places = {name: table.rows(rows) for name, rows in gaps.items()}
+    return missing_values(table, places, sum(len(rows) for rows in gaps.values()))
+
+
+def missing_values(table: Table, places: dict[str, str], total: int) -> TableError:
+    """Columns with missing values, and where they are."""
+    shown = [f"{name!r} in {where}" for name, where in list(places.items())[:5]]
+    more = f", and {len(places) - 5} more columns" if len(places) > 5 else ""
     return TableError(
         f"{table.path.name} has {total} missing feature values ({table.convention}): "
         f"{'; '.join(shown)}{more}. Fill them in, leave columns out with --exclude, or add --impute median "

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -112,13 +113,13 @@ def read_table(path: Path, as_text: Collection[str] = (), verbatim: Collection[s
     verbatim
         Columns of text in which nothing counts as missing (identifiers).
     """
-    kind = _check_file(path)
+    kind = check_file(path)
     require_package("pandas", f"reading {path.name}")
     if kind in _NEEDED:
         require_package(_NEEDED[kind], f"reading {kind} files such as {path.name}")
     read = {"text": _read_text, "Excel": _read_excel}.get(kind, _read_arrow)
     table = read(path, {*as_text, *verbatim}, set(verbatim))
-    return _without_empty_rows(table, verbatim)
+    return without_empty_rows(table, verbatim)
 
 
 def write_csv(columns: dict[str, Any], path: Path) -> None:
@@ -139,7 +140,7 @@ def require_package(package: str, purpose: str) -> None:
         ) from error
 
 
-def _check_file(path: Path) -> str:
+def check_file(path: Path) -> str:
     """The kind of the file by its suffix, after a look at its first bytes."""
     suffix = path.suffix.lower()
     if not path.exists():
@@ -177,27 +178,43 @@ def _read_text(path: Path, as_text: set[str], verbatim: set[str]) -> Table:
     import pandas as pd
 
     dialect: Dialect = sniff(path)
-    _check_header(path, dialect.header)
+    check_header(path, dialect.header)
+    with text_errors(path, dialect):
+        frame = pd.read_csv(path, **text_options(dialect, as_text, verbatim))
+    return Table(frame, path, dialect.notes)
+
+
+def text_options(dialect: Dialect, as_text: set[str], verbatim: set[str]) -> dict[str, Any]:
+    """How pandas reads a text file, as a whole or in pieces."""
     missing = {name: [] if name in verbatim else list(MISSING) for name in dialect.header}
+    return {
+        "sep": dialect.separator,
+        "decimal": dialect.decimal,
+        "thousands": dialect.thousands,
+        "encoding": dialect.encoding,
+        "dtype": dict.fromkeys(as_text & set(dialect.header), str),
+        "keep_default_na": False,
+        "na_values": missing,
+        "skipinitialspace": True,
+        "skip_blank_lines": False,
+        "names": dialect.header,
+        "header": 0,
+        "index_col": False,
+        "low_memory": False,
+    }
+
+
+@contextmanager
+def text_errors(path: Path, dialect: Dialect) -> Iterator[None]:
+    """Say what is wrong with a text file in words that help."""
+    import pandas as pd
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                path,
-                sep=dialect.separator,
-                decimal=dialect.decimal,
-                thousands=dialect.thousands,
-                encoding=dialect.encoding,
-                dtype=dict.fromkeys(as_text & set(dialect.header), str),
-                keep_default_na=False,
-                na_values=missing,
-                skipinitialspace=True,
-                skip_blank_lines=False,
-                names=dialect.header,
-                header=0,
-                index_col=False,
-                low_memory=False,
-            )
+            yield
+    except TableError:
+        raise
     except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError, ValueError) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
         if isinstance(error, pd.errors.ParserWarning):
@@ -206,7 +223,6 @@ def _read_text(path: Path, as_text: set[str], verbatim: set[str]) -> Table:
             f"{path.name} cannot be read as a table with the separator {dialect.separator!r}: {reason}. "
             "Every row needs as many cells as the header; put text that holds the separator in quotes"
         ) from error
-    return Table(frame, path, dialect.notes)
 
 
 def _read_arrow(path: Path, as_text: set[str], verbatim: set[str]) -> Table:
@@ -218,9 +234,9 @@ def _read_arrow(path: Path, as_text: set[str], verbatim: set[str]) -> Table:
     except Exception as error:  # pyarrow raises many kinds for a damaged file
         raise TableError(f"{path.name} cannot be read as a {kind} file: {_first_line(error)}") from error
     frame = frame.reset_index(drop=isinstance(frame.index, pd.RangeIndex) or frame.index.name is None)
-    _check_header(path, [str(name) for name in frame.columns])
+    check_header(path, [str(name) for name in frame.columns])
     frame.columns = [str(name) for name in frame.columns]
-    return Table(_texts(frame, as_text), path)
+    return Table(as_texts(frame, as_text), path)
 
 
 def _read_excel(path: Path, as_text: set[str], verbatim: set[str]) -> Table:
@@ -235,15 +251,15 @@ def _read_excel(path: Path, as_text: set[str], verbatim: set[str]) -> Table:
     if frame.empty:
         raise TableError(f"{path.name}: the first sheet, {sheets[0]!r}, is empty")
     header = ["" if pd.isna(name) else str(name).strip() for name in frame.iloc[0]]
-    _check_header(path, header)
+    check_header(path, header)
     frame = frame.iloc[1:].reset_index(drop=True).infer_objects()
     frame.columns = header
     others = len(sheets) - 1
     notes = (f"only the first of {others + 1} sheets, {sheets[0]!r}, was read",) if others else ()
-    return Table(_texts(frame, as_text), path, notes)
+    return Table(as_texts(frame, as_text), path, notes)
 
 
-def _texts(frame: Any, as_text: set[str]) -> Any:
+def as_texts(frame: Any, as_text: set[str]) -> Any:
     """The frame with some columns turned into text, whole numbers without a decimal point."""
     for name in as_text & set(frame.columns):
         column = frame[name]
@@ -259,7 +275,8 @@ def plain_text(value: Any) -> str:
 
 
 # -- checks that all kinds share ----------------------------------------------------------------------
-def _check_header(path: Path, header: Sequence[str]) -> None:
+def check_header(path: Path, header: Sequence[str]) -> None:
+    """Refuse columns without a name of their own."""
     empty = [i + 1 for i, name in enumerate(header) if not name.strip()]
     if empty:
         raise TableError(
@@ -275,7 +292,7 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
         )
 
 
-def _without_empty_rows(table: Table, verbatim: Collection[str]) -> Table:
+def without_empty_rows(table: Table, verbatim: Collection[str]) -> Table:
     """Leave out rows without any value, and make sure that something remains."""
     frame = table.frame
     no_value = frame.isna()

@@ -15,7 +15,7 @@ import numpy as np
 from ..._typing import FloatArray, IntArray, RowArray
 from ...model.intercept import EMPTY_TOLERANCE
 from ...model.problem import Problem
-from ...model.ranks import descending, ranked_values
+from ...model.ranks import affordable, descending, ranked_values
 from ...model.window import Part
 from ..jit import strict_kernel
 from .bins import Breaks, CompiledWindow, minimiser
@@ -77,7 +77,7 @@ class Ranking:
         )
         first = 0
         if self.unit and len(scores) > WINDOW_ROWS and margin == 0.0:
-            first, scores = self._window(scores, minimiser(breaks))
+            first, scores = self._window(scores, breaks)
         if self.several:
             return self._judge_several(unlabelled, (low, high), breaks, slack)
         if self.unit:
@@ -134,19 +134,38 @@ class Ranking:
         order = np.argsort(breaks)
         return breaks[order], mass[order]
 
-    def _window(self, scores: FloatArray, favourite: float) -> tuple[int, FloatArray]:
+    def _window(self, scores: FloatArray, breaks: Breaks) -> tuple[int, FloatArray]:
         """How many scores lie above, and those between the τ-quantile and the labels' favourite intercept.
 
         The hinge sum falls towards the favourite and the miscount rises away from the quantile, so the
-        best intercept lies between the two.
+        best intercept lies between the two, and no more rows beyond the quantile than the hinge sum can pay.
         """
-        rank = len(scores) - min(max(round(self.target), 0), len(scores))
+        count = min(max(round(self.target), 0), len(scores))
+        rank = len(scores) - count
         places = [i for i in (rank - 1, rank) if 0 <= i < len(scores)]
         around = ranked_values(scores, places)
+        favourite = minimiser(breaks)
         lo, hi = min(-favourite, float(around.min())), max(-favourite, float(around.max()))
+        gain = min(_hinges(breaks, -float(s)) for s in around) - _hinges(breaks, favourite)
+        ends = affordable(rank, gain, self.problem.count_penalty, abs(count - self.target), len(scores))
+        if not self.any_fixed and ends[1] - ends[0] < 0.1 * len(scores):
+            lowest, highest = ranked_values(scores, ends)
+            lo, hi = max(lo, float(lowest)), min(hi, float(highest))
         above = scores > hi
         inside = scores[~above & (scores >= lo)]
         return int(np.count_nonzero(above)), inside
+
+
+@strict_kernel
+def _hinges(breaks: Breaks, b: float) -> float:
+    """``Σ pc·(p-b)₊ + Σ qc·(b-q)₊``."""
+    p, pc, q, qc = breaks
+    total = 0.0
+    for i in range(len(p)):
+        total += pc[i] * max(0.0, p[i] - b)
+    for j in range(len(q)):
+        total += qc[j] * max(0.0, b - q[j])
+    return total
 
 
 @strict_kernel
