@@ -122,7 +122,6 @@ class KnownTotals:
     penalty: FloatArray
     names: tuple[str, ...]
     rows: tuple[RowArray, ...]  #: of each total, ascending
-    least_rounding: FloatArray | None = None  #: where the weights are sums themselves: of all that were added
 
     def __len__(self) -> int:
         return len(self.low)
@@ -230,7 +229,7 @@ class KnownTotals:
             numbers = np.append(self._weights(g), ends)
             if not (np.all(numbers == np.round(numbers)) and self.weight[g] < 2.0**52):
                 slack[g] = 2.0**-52 * (len(self.rows[g]) + 2) * self.weight[g]
-        return slack if self.least_rounding is None else np.maximum(slack, self.least_rounding)
+        return slack
 
     def taken(self, rows: RowArray) -> Totals:
         """The same totals of some of the rows, or of all in another order."""

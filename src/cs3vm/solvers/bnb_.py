@@ -20,7 +20,6 @@ from ..engine.exact.incumbent import Incumbent
 from ..engine.exact.tree import Tree
 from ..engine.warm_up import warm_up
 from ..exceptions import CS3VMWarning, InvalidProblemError, OutputError
-from ..model.equal_rows import join_equal_rows
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import Callback, Status
@@ -93,29 +92,23 @@ def solve(
         callback=callback,
         n_jobs=_threads(n_jobs),
     )
-    joined = join_equal_rows(problem)
-    searched = problem if joined is None else joined.problem
-    incumbent, tree = Incumbent(searched), None
+    incumbent, tree = Incumbent(problem), None
     try:
-        _offer_start(incumbent, joined.shortened(start) if joined and isinstance(start, Result) else start)
-        if options.cutoff <= root_bound(searched):
+        _offer_start(incumbent, start)
+        if options.cutoff <= root_bound(problem):
             seconds = perf_counter() - began
-            return Result(problem, Status.CUTOFF, lower_bound=root_bound(searched), seconds=seconds)
-        incumbent.offer(first_answer(searched))
-        relaxation = Relaxation(searched, random_state)
-        svm = solve_convex(searched)
-        tree = Tree(searched, incumbent, options, began, relaxation, root_bound(searched), svm)
+            return Result(problem, Status.CUTOFF, lower_bound=root_bound(problem), seconds=seconds)
+        incumbent.offer(first_answer(problem))
+        relaxation = Relaxation(problem, random_state)
+        svm = solve_convex(problem)
+        tree = Tree(problem, incumbent, options, began, relaxation, root_bound(problem), svm)
         done = first_improvement and incumbent.value < options.cutoff
         reason = "improved" if done else tree.run()
     except KeyboardInterrupt:
         reason = "interrupted"
-    seconds = perf_counter() - began
-    result = _interrupted(incumbent, seconds) if tree is None else _result(tree, reason, seconds)
-    if joined is not None:
-        result = joined.original(problem, result)
     if tree is None:
-        return result
-    result = checked(result, gap)
+        return _interrupted(incumbent, perf_counter() - began)
+    result = checked(_result(tree, reason, perf_counter() - began), gap)
     return result if proof is None else _with_proof(result, proof, proof_note, gap, began, time_limit)
 
 
@@ -183,7 +176,6 @@ def _result(tree: Tree, reason: str, seconds: float) -> Result:
         "trace": tuple(tree.trace),
         "extras": {
             "root_bound": tree.root_bound,
-            "engine_rows": tree.problem.m,
             "unresolved": tree.crew.n_unresolved,
             **tree.counters(),
             **({} if best is None else best.extras),

@@ -1,4 +1,4 @@
-"""Equal rows as one row: the same problem, and answers for the rows that were given."""
+"""Equal rows of all kinds, with weights, fixed sides and totals: the optimum is that of brute force."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from cs3vm import Problem, Status, verify
-from cs3vm.model.equal_rows import join_equal_rows
 from cs3vm.model.totals import Total, Totals
 from cs3vm.solvers.bnb_ import solve
 from tests.engine.exact.test_tree import check
@@ -50,12 +49,11 @@ def repeated(rng: np.random.Generator, m: int, kind: int = 0) -> Problem:
 
 @pytest.mark.parametrize("kind", range(6))
 def test_against_brute_force(kind: int) -> None:
-    rng, joined = np.random.default_rng([kind, 17]), 0
+    rng = np.random.default_rng([kind, 17])
     for _ in range(15):
         problem = repeated(rng, int(rng.integers(3, 8)), kind)
         optimum = brute_force(problem)
         result = solve(problem, time_limit=600.0)
-        joined += result.extras.get("engine_rows", problem.m) < problem.m
         if np.isinf(optimum):
             assert result.status is Status.INFEASIBLE
             continue
@@ -65,50 +63,13 @@ def test_against_brute_force(kind: int) -> None:
         if not np.any(problem.side):
             for row in np.unique(problem.U, axis=0):
                 assert len(np.unique(result.z[np.all(row == problem.U, axis=1)])) == 1
-    assert joined > 3
 
 
-@pytest.mark.parametrize("kind", range(6))
-def test_every_labeling_costs_the_same(kind: int) -> None:
-    rng = np.random.default_rng([kind, 18])
-    for _ in range(20):
-        problem = repeated(rng, 30, kind)
-        joined = join_equal_rows(problem)
-        assert joined is not None
-        assert joined.problem.m == len(joined.first) < problem.m
-        assert np.array_equal(problem.U[joined.first][joined.of_row], problem.U)
-        assert np.array_equal(joined.problem.side[joined.of_row], problem.side)
-        w, b = rng.normal(size=problem.d), float(rng.normal())
-        z = rng.integers(0, 2, joined.problem.m).astype(np.int8)
-        value = problem.objective(w, b, z[joined.of_row])
-        assert joined.problem.objective(w, b, z) == pytest.approx(value, rel=1e-12)
-        assert np.all(joined.problem.totals.rounding >= problem.totals.rounding)
-        for g in range(len(problem.totals)):
-            assert set(joined.of_row[problem.totals.rows[g]]) == set(joined.problem.totals.rows[g])
-
-
-def test_rows_that_may_lie_on_the_plane_are_not_joined() -> None:
-    """Two equal rows, one positive: with ε = 0 a plane through them meets the total."""
+def test_rows_on_the_plane_are_counted_each_for_itself() -> None:
+    """Two equal rows, one positive: with ε = 0 a plane through them meets the total, with ε > 0 none does."""
     split = Problem([[1.0], [-1.0]], [1, -1], [[0.0], [0.0]], 1)
-    assert join_equal_rows(split) is None
     assert solve(split).eta == (0.0, 0.0)
-    proper = replace(split, side_margin=0.1)
-    assert join_equal_rows(proper) is not None
-    assert sum(solve(proper).eta) == 1.0
-
-
-def test_few_equal_rows_are_left_alone() -> None:
-    U = np.vstack([np.arange(40.0)[:, None], [[3.0]]])
-    assert join_equal_rows(Problem([[1.0], [-1.0]], [1, -1], U, 7, side_margin=0.1)) is None
-
-
-def test_starts_and_limits_are_those_of_the_given_rows() -> None:
-    problem = repeated(np.random.default_rng(3), 12)
-    best = solve(problem, time_limit=600.0)
-    again = solve(problem, start=best, time_limit=600.0)
-    assert again.objective == pytest.approx(best.objective, rel=1e-9)
-    assert not solve(problem, start=best, cutoff=0.9 * best.objective, time_limit=600.0).found
-    assert len(solve(problem, start=best.coef, node_limit=1, time_limit=600.0).z) == problem.m
+    assert sum(solve(replace(split, side_margin=0.1)).eta) == 1.0
 
 
 @pytest.mark.parametrize("seed", [1, 4, 6, 9])
@@ -116,5 +77,4 @@ def test_proofs_are_about_the_given_rows(seed: int, tmp_path: Path) -> None:
     problem = repeated(np.random.default_rng(seed), 14, kind=1)
     best = solve(problem, proof=tmp_path / "proof", time_limit=600.0)
     assert best.extras["proof"]
-    assert best.extras["engine_rows"] < problem.m
     assert verify(problem, tmp_path / "proof")
