@@ -16,6 +16,7 @@ import pytest
 
 from cs3vm import CS3VMClassifier, Problem, Result, Status, available_solvers, solve, verify
 from cs3vm.exceptions import CS3VMError, InvalidProblemError, ModelFileError, TableError
+from cs3vm.model.totals import Total, Totals
 from cs3vm.solvers import get_solver
 from cs3vm.solvers.bnb_ import solve as bnb
 from cs3vm.tables.encoding import Column, Encoding
@@ -303,3 +304,19 @@ def test_another_answer_within_the_tolerance_is_decided_in_rationals():
     )
     answers = [call(problem, how) for how in ({"solver": "bnb"}, {"method": "direct"})]
     assert judge(problem, answers, Oracle(problem)) == []
+
+
+def test_scip_claims_nothing_about_counts_beyond_its_numbers():
+    """Weights of 10¹⁶: it called a point optimal that costs 7 % more than another."""
+    x = [[-0.0042358058019584584], [-0.009433657401878577], [-0.00851444336543342]]
+    weights = [8303366155364885.0, 106851821704416.0, 105689444.0]
+    totals = [
+        Total([0, 2], weights[0], weights[0], 1.8714201077179573e-05),
+        Total([0, 1, 2], 1628258337609042.0, 1628258337609042.0, 1.0),
+    ]
+    problem = Problem([[-0.00847162214746913]], [-1], x, Totals(totals), weights=weights, side_margin=0.1)
+    best = bnb(problem)
+    assert best.is_optimal
+    claimed = solve(problem, "cs3vm", solver="scip")
+    assert claimed.lower_bound <= best.objective
+    assert not claimed.is_optimal or claimed.objective <= best.objective * (1.0 + 1e-5)

@@ -34,6 +34,8 @@ CLAIM_TOLERANCE = 1e-6
 BOUND_MARGIN = 1e-7
 #: A bound counts only if a tolerance, at its worst place, is worth less than this share of the objective.
 SUPPORTED = 1e-4
+#: Sums beyond 10¹⁵ are "huge" to SCIP, which no longer adds them up like others.
+LARGEST_COUNT = 1e12
 #: And a row's score may be off by so much at most, in units of the labelled margin.
 MEANT = 1e-2
 #: The largest value of a feature, and C and the count penalty, between which the bounds of HiGHS and SCIP on
@@ -225,6 +227,8 @@ def supports(problem: Problem, value: float) -> bool:
     many orders of magnitude leave nothing of a bound.
     """
     totals = problem.totals
+    if totals.weight.max(initial=0.0) > LARGEST_COUNT:
+        return False
     ranges = problem.reach(value), problem.intercept_bound(value), float((value / problem.C).max())
     of_rows = (problem.weights * totals.prices_of_rows).max(initial=0.0)
     miscounts = max(float(totals.penalty.max(initial=0.0)), float(of_rows))
