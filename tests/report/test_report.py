@@ -259,8 +259,9 @@ def make_several(k=3, **parameters):
     return clf, X, labels
 
 
-@pytest.mark.parametrize("kernel", [{}, {"kernel": "rbf"}, {"kernel": "rbf", "n_components": 5}])
-@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize(
+    ("k", "kernel"), [(2, {}), (2, {"kernel": "rbf"}), (3, {}), (3, {"kernel": "rbf", "n_components": 5})]
+)
 def test_no_sentence_stands_twice(k, kernel):
     page = report_on(*make_several(k, **kernel), positive_name="", negative_name="")
     assert repeated(page) == []
