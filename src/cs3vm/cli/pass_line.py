@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.live import Live
-    from rich.text import Text
+from .progress import LiveLine
 
 
-class PassLine:
+class PassLine(LiveLine):
     """Counts rows as they are read.
 
     Parameters
@@ -26,12 +22,9 @@ class PassLine:
     """
 
     def __init__(self, n_rows: int | None = None, *, quiet: bool = False) -> None:
-        from rich.console import Console
-
+        super().__init__(hidden=quiet)
         self.n_rows, self.quiet = n_rows, quiet
-        self.number, self.rows, self.began = 1, 0, time.perf_counter()
-        self.console = Console(stderr=True)
-        self._live: Live | None = None
+        self.number, self.rows = 1, 0
         self._lock = threading.Lock()
 
     def read(self, rows: int) -> None:
@@ -43,7 +36,7 @@ class PassLine:
         """Take note that a pass is complete."""
         how = "from the run before" if kept else f"{seconds:.1f} s"
         text = f"pass {self.number} ({name}): {how}"
-        if self._live is not None:
+        if self.is_shown:
             self.console.print(text, markup=False, highlight=False)
         elif not self.quiet:
             typer.echo(text, err=True)
@@ -54,23 +47,3 @@ class PassLine:
         whole = "" if self.n_rows is None else f" of {self.n_rows}"
         done = f"{self.rows}{whole} rows" if self.rows else "between passes"  # a search in memory
         return f"pass {self.number}: {done}  {time.perf_counter() - self.began:.1f} s"
-
-    def __enter__(self) -> PassLine:
-        from rich.live import Live
-
-        if self.console.is_terminal and not self.quiet:
-            self._live = Live(self, console=self.console, refresh_per_second=4, transient=True)
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
-
-    def __rich__(self) -> Text:
-        from rich.text import Text
-
-        return Text(self.text(), no_wrap=True, overflow="ellipsis")

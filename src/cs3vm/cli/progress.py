@@ -1,11 +1,11 @@
-"""A live line on the terminal while a search runs."""
+"""Live lines on the terminal while something runs."""
 
 from __future__ import annotations
 
 import math
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ..model.status import TracePoint, relative_gap
 
@@ -15,7 +15,50 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-class ProgressLine:
+class LiveLine:
+    """A line that is written anew several times a second; nothing at all where the output is no terminal."""
+
+    per_second = 4.0
+
+    def __init__(self, console: Console | None = None, *, hidden: bool = False) -> None:
+        from rich.console import Console
+
+        self.console, self.hidden = console or Console(stderr=True), hidden
+        self.began = time.perf_counter()
+        self._live: Live | None = None
+
+    def text(self) -> str:
+        """The line as it is now."""
+        raise NotImplementedError
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the line is on a terminal now."""
+        return self._live is not None
+
+    def __enter__(self) -> Self:
+        from rich.live import Live
+
+        self.began = time.perf_counter()
+        if self.console.is_terminal and not self.hidden:
+            self._live = Live(self, console=self.console, refresh_per_second=self.per_second, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        return Text(self.text(), no_wrap=True, overflow="ellipsis")
+
+
+class ProgressLine(LiveLine):
     """Shows incumbent, bound, gap and seconds; nothing at all where the output is no terminal.
 
     Parameters
@@ -33,39 +76,16 @@ class ProgressLine:
     ...     result = solve(problem, "top_tau", callback=line)
     """
 
-    def __init__(self, time_limit: float | None = None, console: Console | None = None) -> None:
-        from rich.console import Console
+    per_second = 8.0
 
+    def __init__(self, time_limit: float | None = None, console: Console | None = None) -> None:
+        super().__init__(console)
         self.time_limit = time_limit
-        self.console = console or Console(stderr=True)
         self.point: TracePoint | None = None
-        self.began = time.perf_counter()
-        self._live: Live | None = None
 
     def __call__(self, point: TracePoint) -> None:
         """Take note of the search's progress."""
         self.point = point
-
-    def __enter__(self) -> ProgressLine:
-        from rich.live import Live
-
-        self.began = time.perf_counter()
-        if self.console.is_terminal:
-            self._live = Live(self, console=self.console, refresh_per_second=8, transient=True)
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
-
-    def __rich__(self) -> Text:
-        from rich.text import Text
-
-        return Text(self.text(), no_wrap=True, overflow="ellipsis")
 
     def text(self) -> str:
         """The line as it is now."""
