@@ -65,7 +65,7 @@ def tiny_with_totals(seed):
     return result if result.found else None
 
 
-@pytest.mark.parametrize("chunk", range(12))
+@pytest.mark.parametrize("chunk", range(6))
 def test_the_same_with_several_totals(chunk):
     certain = several = 0
     for seed in range(10 * chunk, 10 * chunk + 10):

@@ -34,7 +34,7 @@ from .exact.node import process
 from .exact.pair_values import pair_values
 from .exact.tree import Tree
 from .heuristic.improve import improve
-from .heuristic.judge import SEVERAL_WINDOW_ROWS, Ranking
+from .heuristic.judge import SEVERAL_WINDOW_ROWS, WINDOW_ROWS, Ranking
 from .jit import is_compiled, remove_stale
 from .passes import warm_up_passes
 
@@ -141,13 +141,14 @@ def _cache_folder() -> str | None:
 
 
 def warm_up_heuristic() -> None:
-    """The heuristic's part, what it needs besides for several totals, and what looks at rows in pieces."""
+    """The heuristic's part, what many rows and several totals need besides, and that of rows in pieces."""
     warm_up_passes()
     problem = _tiny_problem()
     if improve(problem, time_limit=60.0, patience=0).status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     several = replace(_tiny_problem(SEVERAL_WINDOW_ROWS + 1), n_positive=Totals([Total(None, 7, 9)]))
-    Ranking(several).judge(several.X[:, 0], several.U[:, 0])
+    for larger in (_tiny_problem(WINDOW_ROWS + 1), several):
+        Ranking(larger).judge(larger.X[:, 0], larger.U[:, 0])
 
 
 def help_to_compile() -> None:
