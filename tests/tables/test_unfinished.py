@@ -1,12 +1,13 @@
 """A folder appears as a whole, and passes that are complete are not run again."""
 
+import io
 import os
 import pickle
 
 import pytest
 
 from cs3vm.exceptions import OutputError
-from cs3vm.tables.unfinished import Unfinished
+from cs3vm.tables.unfinished import Unfinished, _Plain
 
 
 class Pass:
@@ -74,3 +75,34 @@ def test_what_is_read_back_runs_no_code(tmp_path):
     with pytest.raises(OutputError, match="leave --resume out"):
         Unfinished(target, "key", resume=True).run(source, Pass(1), None)
     assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("cs3vm.engine.warm_up", "Popen"),
+        ("cs3vm.tables.unfinished", "Path"),
+        ("cs3vm.tables.unfinished", "shutil.rmtree"),
+        ("cs3vm.tables.unfinished", "Path.home"),
+        ("cs3vm.tables.unfinished", "_read"),
+    ],
+)
+def test_what_our_modules_import_is_not_reached_through_them(module, name):
+    """The folder may be anybody's; ``Popen`` is a class in the names of a module of ours."""
+    words = b"".join(pickle.SHORT_BINUNICODE + bytes([len(word)]) + word.encode() for word in (module, name))
+    code = pickle.PROTO + bytes([4]) + words + pickle.STACK_GLOBAL + pickle.STOP
+    with pytest.raises(OutputError, match="leave --resume out"):
+        _Plain(io.BytesIO(code)).load()
+
+
+def test_a_damaged_pass_is_run_again(tmp_path):
+    target, source = tmp_path / "out", Source()
+    first = Unfinished(target, "key")
+    first.run(source, Pass(1), None)
+    first.close()
+    (file,) = first.folder.glob("pass-*")
+    file.write_bytes(file.read_bytes()[:-3])
+    again = Unfinished(target, "key", resume=True)
+    assert again.run(source, Pass(1), None) == {"found": 1}
+    assert (source.runs, again.n_resumed) == (2, 0)
+    again.discard()

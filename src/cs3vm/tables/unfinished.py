@@ -234,17 +234,25 @@ def _read(path: Path, mark: bytes) -> tuple[Any] | None:
     content = path.read_bytes()
     if content[: len(mark)] != mark:
         return None
-    return (_Plain(io.BytesIO(content[len(mark) :])).load(),)
+    try:
+        return (_Plain(io.BytesIO(content[len(mark) :])).load(),)
+    except (pickle.UnpicklingError, EOFError, AttributeError, IndexError, ValueError):  # damaged
+        return None
 
 
 class _Plain(pickle.Unpickler):
     """Reads our own data classes and arrays, and runs no other code."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """A class that results of passes are made of."""
-        ours = module.split(".")[0] == "cs3vm"
-        if ours or name in _ALLOWED.get(module, ()):
+        """A class that results of passes are made of.
+
+        Ours are those that our modules define themselves: what a module imports, such as a way to start
+        processes, could be reached through it otherwise.
+        """
+        if name in _ALLOWED.get(module, ()):
+            return super().find_class(module, name)
+        if module.startswith("cs3vm.") and "." not in name:
             found = super().find_class(module, name)
-            if not ours or isinstance(found, type):
+            if isinstance(found, type) and found.__module__ == module:
                 return found
         raise OutputError(f"the results of earlier passes hold {module}.{name}: leave --resume out")
