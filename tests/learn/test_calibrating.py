@@ -35,13 +35,14 @@ def test_they_add_up_to_the_total(positive, kernel):
     np.testing.assert_array_equal(clf.probabilities_[~rows, 1], y[~rows])
 
 
-def test_without_a_student_rows_of_the_fit_and_new_rows_have_the_same():
+def test_new_rows_have_the_score_that_predicts_them():
     X, y, _ = clouds()
     clf = quick().fit(X, y, n_positive=30)
     rows = np.isnan(y)
-    np.testing.assert_allclose(clf.predict_proba(X[rows]), clf.probabilities_[rows])
+    p = clf.predict_proba(X[rows])[:, 1]
+    assert p.sum() == pytest.approx(clf.probabilities_[rows, 1].sum()) == pytest.approx(30)
     order = np.argsort(clf.decision_function(X[rows]))
-    assert np.all(np.diff(clf.probabilities_[rows, 1][order]) >= 0)
+    assert np.all(np.diff(p[order]) >= 0)
     assert clf.transduction_[rows][order].tolist() == sorted(clf.transduction_[rows])
 
 
@@ -85,6 +86,30 @@ def test_hidden_scores_are_used_again(monkeypatch):
     monkeypatch.setattr(comparing, "look", None)  # any further search would fail
     assert clf.predict_proba(X[:3]).shape == (3, 2)
     assert estimate_probabilities(clf.fit_).notes == []
+
+
+def test_rows_of_the_fit_have_the_mean_score_of_all_planes():
+    X, y, _ = clouds()
+    rows = np.isnan(y)
+    clf = quick().fit(X, y, n_positive=30)
+    p = clf.probabilities_[rows, 1]
+    _, folds = clf.fit_.held_out[clf.fit_.method]
+    odds = [clf.decision_function(X[rows]), *(fold.scores[:, 1] for fold in folds)]
+    assert len(odds) == 6
+    mean = np.mean([one / one.std() for one in odds], axis=0)
+    np.testing.assert_array_equal(np.argsort(p), np.argsort(mean))
+    assert not np.array_equal(np.argsort(p), np.argsort(odds[0]))
+    assert p.sum() == pytest.approx(30)
+
+
+def test_of_a_sample_the_own_score_counts_alone(monkeypatch):
+    monkeypatch.setattr(comparing, "MOST_UNLABELLED", 40)
+    X, y, _ = clouds()
+    rows = np.isnan(y)
+    clf = quick().fit(X, y, n_positive=30)
+    p = clf.probabilities_[rows, 1]
+    np.testing.assert_array_equal(np.argsort(p), np.argsort(clf.decision_function(X[rows])))
+    np.testing.assert_allclose(clf.predict_proba(X[rows])[:, 1], p)
 
 
 def test_one_label_of_a_class_gives_cautious_ones_and_a_note():

@@ -14,6 +14,11 @@ from .planes import Planes, both_sides, plane_scores, score_rows
 from .probabilities import Calibration, Slope, calibrate, learn_slope, spread
 from .row_probabilities import row_probabilities
 
+#: How much steeper probabilities are in the mean score of several planes than in that of one. Chosen as the
+#: prior of the slope was, on samples that no study here uses (half of the paper's sets with up to 420 rows,
+#: seed 300): a mean log loss of .520, as with 1.3; .522 with 1, and .526 by the score of one plane.
+STEADIER = 1.15
+
 
 @dataclass(frozen=True, eq=False)
 class Probabilities:
@@ -57,7 +62,7 @@ def _estimate(fit: Fit, hide: bool) -> Probabilities:
     slope = _slope(fit, hide)
     scores = plane_scores(fit.results) - (0.0 if fit.assignment is None else fit.assignment.prices)
     by_class = class_scores(fit, scores)
-    unlabelled = shifted_probabilities(fit, by_class, slope.value)
+    unlabelled = _steadied(fit, by_class, slope)
     # new rows belong to no group, but there are as many of each class among them
     totals = fit.problem.weights @ unlabelled
     own = rule = _calibrate(fit, by_class, slope.value, totals)
@@ -70,6 +75,21 @@ def _estimate(fit: Fit, hide: bool) -> Probabilities:
     if left_out.any():
         rows[left_out] = own.probabilities(class_scores(fit, _scores_by(fit, fit.planes, left_out)))
     return Probabilities(slope, own, rule, unlabelled, rows)
+
+
+def _steadied(fit: Fit, by_class: FloatArray, slope: Slope) -> FloatArray:
+    """Probabilities of the unlabelled rows by the mean score of the fit and of those that missed some labels.
+
+    One plane hangs on the labels that happened to be given; the mean of several hangs on them less, and where
+    they disagree it is small, which is cautious. The others were made to learn the slope: they cost nothing.
+    """
+    weights = fit.problem.weights
+    _, folds = fit.held_out.get(fit.method, (1, ()))
+    others = [fold.scores for fold in folds if len(fold.scores) == fit.problem.m]  # else of a sample
+    if slope.why_cautious or not others:
+        return shifted_probabilities(fit, by_class, slope.value)
+    mean = np.mean([one / spread(one, weights) for one in (by_class, *others)], axis=0)
+    return row_probabilities(fit, mean, STEADIER * slope.value)
 
 
 def shifted_probabilities(fit: Fit, by_class: FloatArray, slope: float) -> FloatArray:
