@@ -38,7 +38,7 @@ check: lint types
 	$(PYTEST) -m "not slow"
 
 faults: $(VENV)/.installed
-	CS3VM_FAULTS=1 $(PYTEST) tests/faults
+	CS3VM_FAULTS=1 $(PYTEST) tests/faults tests/engine/test_warm_up.py
 
 # The documentation, which runs its examples one by one, is built beside the tests.
 test: lint types

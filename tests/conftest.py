@@ -63,6 +63,7 @@ SLOW = (
     "tests/engine/heuristic/test_tilt.py::test_no_margin_is_no_worse_than_a_margin",
     "tests/engine/heuristic/test_tilt.py::test_tiny_tables_of_categories",
     "tests/engine/test_jit.py::TestNoPlace",
+    "tests/engine/test_warm_up.py::test_a_later_process_finds_every_kernel",
     "tests/engine/test_warm_up.py::test_of_several_processes_one_compiles_and_says_so_once",
     "tests/experiments/test_run.py",
     "tests/experiments/test_studies.py",
@@ -150,6 +151,7 @@ SLOW = (
 )
 #: Tests of a failing machine, some minutes in all: ``make faults`` runs them.
 FAULTS = (
+    "tests/engine/test_warm_up.py::test_each_kernel_is_compiled_once",
     "tests/faults/test_cache.py::test_a_cold_cache_and_eight_processes",
     "tests/faults/test_cache.py::test_a_fit_with_no_place_for_the_cache",
     "tests/faults/test_disk.py::test_killed_at_every_access_no_file_is_half",
@@ -214,6 +216,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="takes minutes: run it with make faults"))
         if item.nodeid.startswith(SLOW) or (item.nodeid.startswith(MANY) and seen[function] > 1):
             item.add_marker(pytest.mark.slow)
+            item.add_marker(
+                pytest.mark.no_cover
+            )  # counting lines costs a third, and the quick ones pass through nearly all
 
 
 @pytest.fixture(autouse=True, scope="session")
