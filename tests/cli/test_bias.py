@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_accuracy import RULE, people  # noqa: F401
-from tests.cli.test_fit import fit, make_people
+from tests.cli.test_fit import QUICK, fit, make_people
 
 
 def test_it_is_said_after_the_accuracy(people):  # noqa: F811
@@ -19,9 +19,7 @@ def test_it_is_said_after_the_accuracy(people):  # noqa: F811
 
 
 def test_programs_get_the_numbers(people):  # noqa: F811
-    bias = json.loads(
-        fit(*people, "--json", "--no-report", "--no-accuracy", "--no-certainty", method=RULE).stdout
-    )["bias"]
+    bias = json.loads(fit(*people, "--json", method=QUICK).stdout)["bias"]
     assert {one["name"] for one in bias["features"]} >= {"age", "region=north"}
     assert [one["labelled"] for one in bias["classes"]] == [18, 6]
     assert bias["by_class_only"] is True

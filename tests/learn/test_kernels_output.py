@@ -150,18 +150,8 @@ def test_fit_and_predict_with_a_kernel(table):
 
 
 def test_an_approximated_kernel_is_named_as_such(table):
-    words = [
-        "t.csv",
-        "--label",
-        "inside",
-        "--n-positive",
-        table[2],
-        "--method",
-        "direct",
-        "--work-limit",
-        "1e7",
-    ]
-    words += ["--no-report", "--no-accuracy", "--no-certainty"]
+    words = ["t.csv", "--label", "inside", "--n-positive", table[2], "--method", "direct", "--no-report"]
+    words += ["--no-accuracy", "--no-certainty", "--work-limit", "1e7"]
     out = run("fit", *words, "--kernel", "poly", "--degree", 4, "--coef0", 1, "--components", 5)
     assert re.search(r"approximated by 5 landmarks, which keep \d+\.\d % of it: objective, bound", out.stdout)
     out = run("fit", *words, "--kernel", "rbf", "--components", 5, "--json", "--force")

@@ -191,19 +191,8 @@ def test_the_command_line_fits_and_predicts_with_it(tmp_path, monkeypatch, words
     frame["class"] = pd.Series(y).map({0.0: "no", 1.0: "yes"})
     frame.to_csv("t.csv", index=False)
     total = totals_of(y, truth)[1]
-    fit = [
-        "fit",
-        "t.csv",
-        "--label",
-        "class",
-        "--n-positive",
-        total,
-        "--kernel",
-        "rbf",
-        "--work-limit",
-        "1e7",
-    ]
-    fit += ["--no-accuracy", "--no-certainty", "--no-report"]
+    fit = ["fit", "t.csv", "--label", "class", "--n-positive", total, "--kernel", "rbf", "--no-report"]
+    fit += ["--no-accuracy", "--no-certainty", "--work-limit", "1e7"]
     said = run(*fit, "--json", *words)
     run("predict", "t.model.json", "new.csv")
     labels = pd.read_csv("t.labels.csv")["predicted"]
