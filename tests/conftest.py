@@ -121,7 +121,7 @@ SLOW = (
     "tests/learn/test_undecided.py::test_predict_is_the_transduction_wherever_the_plane_predicts",
     "tests/methods/test_certain.py::test_most_rows_of_tiny_problems_are_decided",
     "tests/methods/test_direct.py::TestAgainstBruteForce",
-    "tests/methods/test_direct.py::TestInputs::test_weights_like_clusters",
+    "tests/methods/test_direct.py::TestInputs",
     "tests/methods/test_direct.py::TestPaper",
     "tests/methods/test_direct.py::TestRunning",
     "tests/methods/test_metamorphic.py",
