@@ -6,7 +6,7 @@ JOBS ?= 2
 # Threads of BLAS do not help with many small matrices, and they fight with the test processes.
 PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help demo test faults lint types docs check clean
+.PHONY: help demo test faults lint types compile ready docs check clean
 
 help:
 	@echo "make demo   run the main job on embedded data"
@@ -31,17 +31,24 @@ lint: $(VENV)/.installed
 types: $(VENV)/.installed
 	$(BIN)/mypy
 
+# What is compiled once is compiled before the tests: their processes would wait for it.
+compile: $(VENV)/.installed
+	$(BIN)/python -c "from cs3vm.engine.warm_up import warm_up; warm_up()"
+
+ready:
+	$(MAKE) --jobs 3 lint types compile
+
 docs: $(VENV)/.installed
 	NO_MKDOCS_2_WARNING=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/mkdocs build --strict
 
-check: lint types
+check: ready
 	$(PYTEST) -m "not slow"
 
 faults: $(VENV)/.installed
-	CS3VM_FAULTS=1 $(PYTEST) tests/faults
+	CS3VM_FAULTS=1 $(PYTEST) tests/faults tests/engine/test_warm_up.py
 
 # The documentation, which runs its examples one by one, is built beside the tests.
-test: lint types
+test: ready
 	$(MAKE) docs > docs.log 2>&1 & docs=$$!; \
 	$(PYTEST) --cov=cs3vm --cov-report=term --durations=10; tests=$$?; \
 	wait $$docs && built=0 || { built=1; cat docs.log; }; rm -f docs.log; exit $$((tests + built))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -18,31 +20,44 @@ def svm_with_sides(problem: Problem, side: np.ndarray) -> float:
     """The SVM value with every row of non-zero ``side`` held there; infinite if that is impossible."""
     if problem.norm != "l2":
         return linear_svm_with_sides(problem, side)
-    n, d = problem.n, problem.d
     held = np.flatnonzero(side)
-    s = side[held][:, None].astype(float)
-    quadratic = sparse.diags(np.r_[np.ones(d), np.zeros(1 + n)]).tocsc()
-    linear = np.r_[np.zeros(d + 1), problem.C]
-    y = problem.y[:, None]
-    rows = [
-        np.hstack([-y * problem.X, -y, -np.eye(n)]),
-        np.hstack([np.zeros((n, d + 1)), -np.eye(n)]),
-        np.hstack([-s * problem.U[held], -s, np.zeros((len(held), n))]),
-    ]
-    rhs = np.r_[-np.ones(n), np.zeros(n), np.full(len(held), -problem.side_margin)]
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
-    cones = [clarabel.NonnegativeConeT(len(rhs))]
-    solver = clarabel.DefaultSolver(
-        quadratic, linear, sparse.csc_matrix(np.vstack(rows)), rhs, cones, settings
-    )
-    solution = solver.solve()
-    if "Infeasible" in str(solution.status):
-        return np.inf
-    if "Solved" not in str(solution.status):  # AlmostSolved counts; anything else would make the oracle guess
-        raise ArithmeticError(f"the oracle's QP ended with {solution.status}")
-    return float(solution.obj_val)
+    return HeldRows(problem, held).value(side[held])
+
+
+class HeldRows:
+    """The SVM with the given rows held, by Clarabel: from labeling to labeling only signs change."""
+
+    def __init__(self, problem: Problem, held: np.ndarray) -> None:
+        n, d = problem.n, problem.d
+        y, ones = problem.y[:, None], np.ones((len(held), 1))
+        rows = [
+            np.hstack([-y * problem.X, -y, -np.eye(n)]),
+            np.hstack([np.zeros((n, d + 1)), -np.eye(n)]),
+            np.hstack([-problem.U[held], -ones, np.zeros((len(held), n))]),
+        ]
+        self.matrix = sparse.csc_matrix(np.vstack(rows))
+        self.data = self.matrix.data.copy()
+        self.sign = np.ones(2 * n + len(held))
+        self.right = np.concatenate([-np.ones(n), np.zeros(n), np.full(len(held), -problem.side_margin)])
+        self.quadratic = sparse.csc_matrix(np.diag(np.repeat([1.0, 0.0], [d, 1 + n])))
+        self.linear = np.concatenate([np.zeros(d + 1), problem.C])
+        self.settings = clarabel.DefaultSettings()
+        self.settings.verbose = False
+        self.settings.tol_gap_abs = self.settings.tol_gap_rel = self.settings.tol_feas = 1e-9
+
+    def value(self, signs: np.ndarray) -> float:
+        """The value with each held row on the side of its sign; infinite if that is impossible."""
+        self.sign[len(self.sign) - len(signs) :] = signs
+        self.matrix.data = self.data * self.sign[self.matrix.indices]
+        cones = [clarabel.NonnegativeConeT(len(self.right))]
+        solution = clarabel.DefaultSolver(
+            self.quadratic, self.linear, self.matrix, self.right, cones, self.settings
+        ).solve()
+        if "Infeasible" in str(solution.status):
+            return np.inf
+        if "Solved" not in str(solution.status):  # AlmostSolved counts; else the oracle would guess
+            raise ArithmeticError(f"the oracle's QP ended with {solution.status}")
+        return float(solution.obj_val)
 
 
 def linear_svm_with_sides(problem: Problem, side: np.ndarray) -> float:
@@ -68,6 +83,13 @@ def linear_svm_with_sides(problem: Problem, side: np.ndarray) -> float:
     return float(found.fun)
 
 
+def all_held(problem: Problem) -> Callable[[np.ndarray], float]:
+    """The SVM value as a function of the sides of all rows."""
+    if problem.norm != "l2":
+        return partial(linear_svm_with_sides, problem)
+    return HeldRows(problem, np.arange(problem.m)).value
+
+
 def prices(problem: Problem, labelings: np.ndarray) -> np.ndarray:
     """What the missed totals of each labeling cost."""
     totals, cost = problem.totals, np.zeros(len(labelings))
@@ -84,10 +106,11 @@ def brute_force(problem: Problem) -> float:
     penalty = prices(problem, labelings)
     svm = svm_with_sides(problem, np.zeros(problem.m))
     best = np.inf
+    value = all_held(problem)
     for i in np.argsort(penalty, kind="stable"):
         if svm + penalty[i] >= best:
             break
-        best = min(best, svm_with_sides(problem, 2 * labelings[i] - 1) + float(penalty[i]))
+        best = min(best, value(2 * labelings[i] - 1) + float(penalty[i]))
     return best
 
 
@@ -111,10 +134,11 @@ def brute_force_in_the_plane(problem: Problem) -> float:
     svm = svm_with_sides(problem, np.zeros(m))
     z = np.array(sorted(labelings))
     penalty = problem.count_penalty * np.abs(z @ problem.weights - problem.n_positive)
+    value = all_held(problem)
     for i in np.argsort(penalty, kind="stable"):
         if svm + penalty[i] >= best:
             break
-        best = min(best, svm_with_sides(problem, 2 * z[i] - 1) + float(penalty[i]))
+        best = min(best, value(2 * z[i] - 1) + float(penalty[i]))
     return best
 
 

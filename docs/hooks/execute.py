@@ -34,7 +34,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(python|console|source)( hide)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COMMAND_TIMEOUT = 120
+COMMAND_TIMEOUT = 900  # a guard only: a busy machine may be slow
 SCREEN_DPI = 80
 logger = logging.getLogger("mkdocs.hooks.execute")
 

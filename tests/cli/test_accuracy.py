@@ -37,7 +37,7 @@ def test_the_accuracy_is_the_first_figure_everywhere(people):
 
 
 def test_programs_get_the_same_numbers(people):
-    words = (*people, "--json", "--no-report", "--folds", 3, "--repeats", 2)
+    words = (*people, "--json", "--no-report", "--no-certainty", "--folds", 3, "--repeats", 2)
     accuracy = json.loads(fit(*words, method=RULE).stdout)["accuracy"]
     assert (accuracy["n_folds"], accuracy["n_repeats"], accuracy["level"]) == (3, 2, 0.9)
     rules = {one["rule"]: one for one in accuracy["estimates"]}
@@ -47,10 +47,11 @@ def test_programs_get_the_same_numbers(people):
 
 
 def test_it_can_be_left_out(people):
-    result = fit(*people, "--no-accuracy", "--json", method=RULE)
+    leave = ("--no-accuracy", "--no-certainty")
+    result = fit(*people, *leave, "--json", method=RULE)
     assert json.loads(result.stdout)["accuracy"] is None
     assert "labels that are right" not in Path("people.report.html").read_text()
-    assert "of the labels are right" not in fit(*people, "--no-accuracy", method=RULE).stdout
+    assert "of the labels are right" not in fit(*people, *leave, "--no-report", method=RULE).stdout
 
 
 def test_one_label_of_a_class_is_too_few(tmp_path, monkeypatch):
@@ -59,7 +60,7 @@ def test_one_label_of_a_class_is_too_few(tmp_path, monkeypatch):
     frame.loc[frame.index[frame["cash"] == "yes"][1:], "cash"] = None
     frame.to_csv("people.csv", index=False)
     words = ("--positive", "yes", "--n-positive", n_positive + 5, "--id", "person")
-    result = fit(*words, "--json", method=RULE)
+    result = fit(*words, "--json", "--no-certainty", method=RULE)
     assert result.exit_code == 0, result.output
     assert "“yes” has one labelled row" in json.loads(result.stdout)["accuracy"]["why_not"]
     assert "NaN" not in result.stdout
@@ -75,7 +76,7 @@ def test_a_rule_that_seems_better_is_named_with_its_option(people, monkeypatch):
         return Accuracy(("no", "yes"), (own, other), (0.8, 0.05), 0.9, 5, 1)
 
     monkeypatch.setattr(comparing, "_estimate", estimate)
-    result = fit(*people, method=("--method", "direct", "--time-limit", "1"))
+    result = fit(*people, "--no-certainty", method=("--method", "direct", "--work-limit", "1e7"))
     assert "SVM + top-τ seems to be right more often, by 20 points" in result.stderr
     assert "try --method top_tau" in result.stderr
     assert "try --method top_tau" in Path("people.report.html").read_text()
@@ -86,15 +87,15 @@ def test_ctrl_c_leaves_it_out_and_keeps_the_answer(people, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(comparing, "look", interrupt)
-    result = fit(*people, "--no-report", method=RULE)
+    result = fit(*people, "--no-report", "--no-certainty", method=RULE)
     assert result.exit_code == 0, result.output
     assert "cannot be estimated: it was stopped by Ctrl-C" in result.stdout
     assert Path("people.labels.csv").exists()
 
 
 def test_the_safe_method_says_what_it_took(people, monkeypatch):
-    words = (*people, "--no-report", "--json")
-    summary = json.loads(fit(*words, method=("--method", "safe", "--time-limit", "1")).stdout)
+    words = (*people, "--no-report", "--json", "--no-certainty", "--folds", 3, "--repeats", 1)
+    summary = json.loads(fit(*words, method=("--method", "safe", "--work-limit", "1e7")).stdout)
     assert summary["accuracy"]["estimates"][0]["rule"] in ("auto", "top_tau", "recommended")
     took = summary["accuracy"]["instead_of"]
     assert took in (None, "auto")

@@ -24,7 +24,8 @@ from cs3vm.tables.model_file import load_model
 
 ENV = {"COLUMNS": "120", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 LABEL = ("--label", "cash")
-QUICK = ("--method", "top_tau", "--no-report", "--no-accuracy")
+ALONE = ("--no-report", "--no-accuracy", "--no-certainty")
+QUICK = ("--method", "top_tau", *ALONE)
 
 
 def make_people(n_rows=120, seed=0):
@@ -72,7 +73,7 @@ def refuse(tmp_path, *words, command=fit, **options):
 # -- what it does --------------------------------------------------------------------------------------
 def test_fit_writes_labels_and_a_model(people):
     frame, n_positive = people
-    result = fit("--positive", "yes", "--n-positive", n_positive, "--id", "person")
+    result = fit("--positive", "yes", "--n-positive", n_positive, "--id", "person", method=QUICK[:-1])
     assert result.exit_code == 0, result.output
     assert f"96 rows without label, {n_positive} of them known to be cash=yes" in result.output
     assert "24 rows with label, 6 of them yes" in result.output
@@ -103,14 +104,14 @@ def test_fit_writes_labels_and_a_model(people):
 
 
 def test_the_search_meets_the_total_and_says_what_is_proven(people):
-    words = ("--positive", "yes", "--n-positive", people[1], "--id", "person", "--time-limit", 2)
-    result = fit(*words, "--json", method=("--no-report",))
+    words = ("--positive", "yes", "--n-positive", people[1], "--id", "person", "--work-limit", "5e7")
+    result = fit(*words, "--json", method=ALONE)
     assert result.exit_code == 0, result.output
     summary = json.loads(result.stdout)
     assert summary["count"] == summary["n_positive"] == people[1]
     assert 0 < summary["lower_bound"] <= summary["objective"]
     assert summary["features"] == ["age", "region=north", "region=south", "region=west"]
-    again = fit(*words, "--force", "--no-accuracy", method=("--no-report", "--no-certainty"))
+    again = fit(*words, "--force", method=ALONE)
     assert "optimal" in again.stdout or "above the optimum" in again.stdout
     assert "SVM + top-τ" in again.stdout
 
@@ -254,7 +255,7 @@ def test_predict_refuses_what_it_cannot_use(people, tmp_path):
 
 def test_probabilities_add_up_and_follow_the_model_to_new_rows(people, tmp_path):
     words = ("--positive", "yes", "--n-positive", people[1], "--id", "person", "--json")
-    said = json.loads(fit(*words, method=("--method", "top_tau", "--no-report")).stdout)
+    said = json.loads(fit(*words, method=("--method", "top_tau", "--no-report", "--no-certainty")).stdout)
     assert said["probabilities"]["cautious"] is None
     labels = pd.read_csv("people.labels.csv")
     rows = people[0]["cash"].isna().to_numpy()
@@ -275,7 +276,7 @@ def test_without_hidden_labels_probabilities_are_cautious(people):
 
 def test_numbers_by_a_column(people, tmp_path):
     words = ("--positive", "yes", "--n-positive", people[1], "--id", "person", "--by", "region")
-    result = fit(*words, method=("--method", "top_tau"))
+    result = fit(*words, method=("--method", "top_tau", "--no-certainty"))
     assert result.exit_code == 0, result.output
     assert "By region:" in result.output
     assert "90 % interval" in result.output
@@ -308,7 +309,7 @@ def test_compare_puts_methods_side_by_side(people, tmp_path):
         "--id",
         "person",
     )
-    result = run(*words, "--time-limit", "1")
+    result = run(*words, "--time-limit", "0.5")
     assert result.exit_code == 0, result.output
     for name in ("svm", "top_tau", "ircm", "wircm", "auto"):
         assert any(line.split()[:1] == [name] for line in result.output.splitlines())
@@ -345,7 +346,7 @@ def test_compare_knows_other_classifiers_by_name(people):
 # -- the report --------------------------------------------------------------------------------------------
 def test_fit_writes_a_report(people, tmp_path):
     words = ("fit", "people.csv", *LABEL, "--positive", "yes", "--n-positive", people[1], "--id", "person")
-    result = run(*words, "--method", "top_tau")
+    result = run(*words, "--method", "top_tau", "--no-accuracy", "--no-certainty")
     assert result.exit_code == 0, result.output
     assert "people.report.html" in result.output
     page = (tmp_path / "people.report.html").read_text()
@@ -357,7 +358,7 @@ def test_fit_writes_a_report(people, tmp_path):
 def test_the_norm_and_the_features_it_leaves_out_are_said(people, tmp_path):
     _, n_positive = people
     words = ("--id", "person", "--n-positive", n_positive, "--norm", "l1", "--C", "0.3", "--force")
-    printed = fit(*words, method=("--method", "top_tau"))
+    printed = fit(*words, method=("--method", "top_tau", "--no-accuracy", "--no-certainty"))
     assert printed.exit_code == 0, printed.output
     assert "The 1-norm leaves out" in printed.output
     answer = json.loads(fit(*words, "--json").stdout)
@@ -379,9 +380,8 @@ def test_a_failing_report_does_not_lose_the_answer(people, monkeypatch, tmp_path
         raise RuntimeError("no ink")
 
     monkeypatch.setattr(cs3vm.report, "make_report", fail)
-    result = fit(
-        "--positive", "yes", "--n-positive", people[1], "--id", "person", method=("--method", "top_tau")
-    )
+    words = ("--positive", "yes", "--n-positive", people[1], "--id", "person")
+    result = fit(*words, method=("--method", "top_tau", "--no-accuracy", "--no-certainty"))
     assert result.exit_code == 1
     assert "no ink" in str(result.exception)
     assert len(pd.read_csv("people.labels.csv")) == 120
@@ -618,7 +618,7 @@ def count_svms(monkeypatch):
 )
 def test_each_svm_is_solved_once_for_search_table_and_report(people, monkeypatch, method, output):
     solved = count_svms(monkeypatch)
-    words = ("--method", method, "--time-limit", 2, "--no-certainty")
+    words = ("--method", method, "--work-limit", "2e7", "--no-certainty", "--folds", 2, "--repeats", 1)
     result = run("fit", "people.csv", *LABEL, *GOOD, *words, *output)
     assert result.exit_code == 0, result.output
     assert Path("people.report.html").exists()
@@ -637,7 +637,7 @@ def test_the_baselines_are_solved_once_for_table_and_report(people, monkeypatch,
         return real(problem, name)
 
     monkeypatch.setattr(baselines, "solve", counted)
-    words = ("--method", method, "--time-limit", 2, "--no-accuracy", "--no-certainty")
+    words = ("--method", method, "--work-limit", "1e7", "--no-accuracy", "--no-certainty")
     result = run("fit", "people.csv", *LABEL, *GOOD, *words)
     assert result.exit_code == 0, result.output
     assert "SVM + top-τ" in result.output
@@ -714,7 +714,7 @@ def test_ctrl_c_before_any_answer_falls_back_to_the_svm(people, monkeypatch):
         return real(self, *args, **kwargs)
 
     monkeypatch.setattr(CS3VMClassifier, "fit", interrupted)
-    result = fit("--positive", "yes", "--n-positive", people[1], "--id", "person", method=("--no-report",))
+    result = fit("--positive", "yes", "--n-positive", people[1], "--id", "person", method=ALONE)
     assert result.exit_code == 0, result.output
     assert "stopped by Ctrl-C before the search had an answer" in result.stderr
     labels = pd.read_csv("people.labels.csv")
@@ -788,7 +788,7 @@ def test_rows_on_the_plane_are_explained_in_the_words_of_the_command(tmp_path, m
     monkeypatch.chdir(tmp_path)
     steps = pd.DataFrame({"x": [0] * 5 + [2] * 5 + [1] * 20, "yes": [0] * 5 + [1] * 5 + [None] * 20})
     steps.to_csv("steps.csv", index=False)
-    words = ("steps.csv", "--label", "yes", "--n-positive", "10", "--no-report", "--method", "direct")
+    words = ("steps.csv", "--label", "yes", "--n-positive", "10", "--method", "direct", *ALONE)
     result = run("fit", *words, "--side-margin", "0")
     assert "20 of 20 unlabelled rows lie on the hyperplane" in result.stderr
     assert "--side-margin auto forbids it" in result.stderr
@@ -804,8 +804,8 @@ def test_the_report_of_the_command_advises_in_its_words(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     steps = pd.DataFrame({"x": [0] * 5 + [2] * 5 + [1] * 20, "yes": [0] * 5 + [1] * 5 + [None] * 20})
     steps.to_csv("steps.csv", index=False)
-    words = ("steps.csv", "--label", "yes", "--n-positive", "10", "--method", "direct")
-    result = run("fit", *words, "--side-margin", "0")
+    words = ("steps.csv", "--label", "yes", "--n-positive", "10", "--method", "direct", "--repeats", "1")
+    result = run("fit", *words, "--side-margin", "0", "--work-limit", "1e7")
     assert result.exit_code == 0, result.output
     page = (tmp_path / "steps.report.html").read_text()
     assert "--side-margin auto forbids it" in page

@@ -12,7 +12,7 @@ from cs3vm.exceptions import ModelFileError
 from cs3vm.report import make_report
 from cs3vm.tables.encoding import Column, Encoding
 from cs3vm.tables.model_file import _checksum, load_model, make_model, save_model
-from tests.cli.test_fit import refuse, run
+from tests.cli.test_fit import QUICK, refuse, run
 
 HOSTILE = '<script>alert(1)</script> & "co"'
 NAMES = ("cat", HOSTILE, "zebra")
@@ -43,7 +43,7 @@ def animals(tmp_path, monkeypatch):
     return frame
 
 
-def fit(*words, quick=("--method", "top_tau", "--no-report", "--no-accuracy")):
+def fit(*words, quick=QUICK):
     return run("fit", "animals.csv", "--label", "kind", "--id", "animal", *quick, *words)
 
 
@@ -52,7 +52,7 @@ def options(totals):
 
 
 def test_fit_meets_all_totals_and_predict_agrees(animals):
-    result = fit(*options(TOTALS))
+    result = fit(*options(TOTALS), quick=QUICK[:-1])
     assert result.exit_code == 0, result.output
     assert "48 rows without label, of which kind is known to be 20 cat" in result.output
     assert "All totals are met" in result.output
@@ -153,7 +153,7 @@ def test_the_report_reads_minus_one_as_the_fit_does():
 
 
 def test_the_report_escapes_names_and_shows_every_class(animals):
-    result = fit(*options(TOTALS), quick=("--time-limit", "1"))
+    result = fit(*options(TOTALS), quick=("--work-limit", "2e7", "--folds", "2", "--repeats", "1"))
     assert result.exit_code == 0, result.output
     page = Path("animals.report.html").read_text()
     assert "<script" not in page

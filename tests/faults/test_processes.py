@@ -18,6 +18,7 @@ from tests.faults.work import fit
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a system such as Linux")
 MB = 2**20
+QUICK = "--work-limit 1e7 --folds 2 --repeats 1 --no-certainty"
 
 
 def work(name: str) -> str:
@@ -52,7 +53,7 @@ def fit_table(folder: Path, n_rows: int, n_columns: int, memory: int) -> subproc
     frame.to_csv(folder / "table.csv", index=False)
     options = f"--label y --positive yes --n-positive {n_rows // 3} --categorical {names} --no-report"
     return subprocess.run(
-        [sys.executable, "-m", "cs3vm", "fit", "table.csv", *options.split(), "--time-limit", "2"],
+        [sys.executable, "-m", "cs3vm", "fit", "table.csv", *options.split(), *QUICK.split()],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -132,7 +132,7 @@ def run(command, *words):
 def test_fit_and_predict_with_a_kernel(table):
     X, y, total = table
     words = ("t.csv", "--label", "inside", "--n-positive", total, "--method", "top_tau", "--no-report")
-    out = run("fit", *words, "--kernel", "laplacian", "--gamma", 0.7)
+    out = run("fit", *words, "--kernel", "laplacian", "--gamma", 0.7, "--no-accuracy", "--no-certainty")
     assert "The kernel laplacian, gamma=0.7; exact, rank 60." in out.stdout
     clf = CS3VMClassifier("top_tau", kernel="laplacian", gamma=0.7)
     clf.fit(X, y.where(y.notna(), None).tolist(), n_positive=total)
@@ -150,7 +150,8 @@ def test_fit_and_predict_with_a_kernel(table):
 
 
 def test_an_approximated_kernel_is_named_as_such(table):
-    words = ("t.csv", "--label", "inside", "--n-positive", table[2], "--method", "direct", "--no-report")
+    words = ["t.csv", "--label", "inside", "--n-positive", table[2], "--method", "direct", "--no-report"]
+    words += ["--no-accuracy", "--no-certainty", "--work-limit", "1e7"]
     out = run("fit", *words, "--kernel", "poly", "--degree", 4, "--coef0", 1, "--components", 5)
     assert re.search(r"approximated by 5 landmarks, which keep \d+\.\d % of it: objective, bound", out.stdout)
     out = run("fit", *words, "--kernel", "rbf", "--components", 5, "--json", "--force")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
+from shutil import copy
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from cs3vm.exceptions import InvalidProblemError
 from cs3vm.methods.certain import certain_sides
 from cs3vm.model.result import Result
 from cs3vm.model.status import Status
-from tests.oracle import random_problem, random_several, svm_with_sides
+from tests.oracle import all_held, random_problem, random_several
 from tests.proofs.test_checker import rewrite
 
 
@@ -20,13 +22,15 @@ def cheapest_by_side(problem):
     """The least objective with each row negative (0) and positive (1), over all labelings."""
     best = np.full((2, problem.m), np.inf)
     choices = [(0, 1) if s == 0 else ((1,) if s > 0 else (0,)) for s in problem.side]
+    value_of = all_held(problem)
     for labeling in product(*choices):
         z = np.array(labeling)
-        value = svm_with_sides(problem, 2 * z - 1) + problem.totals.price(problem.totals.counts(z))
+        value = value_of(2 * z - 1) + problem.totals.price(problem.totals.counts(z))
         best[z, np.arange(problem.m)] = np.minimum(best[z, np.arange(problem.m)], value)
     return best
 
 
+@cache
 def tiny(seed):
     """A tiny problem of some kind, solved; None if its fixed sides conflict."""
     rng = np.random.default_rng(seed)
@@ -56,6 +60,7 @@ def test_what_is_certain_and_what_changes_agrees_with_all_labelings(seed):
         assert not np.any(found.certain)
 
 
+@cache
 def tiny_with_totals(seed):
     """A tiny problem with up to three overlapping totals, weights, intervals and fixed sides, solved."""
     rng = np.random.default_rng([17, seed])
@@ -104,19 +109,6 @@ def test_certificates_with_several_totals(seed, tmp_path):
     shown = verdict.side != 0
     assert np.count_nonzero(shown) == found.certified
     assert np.array_equal(verdict.side[shown], found.side[shown])
-
-
-def test_most_rows_of_tiny_problems_are_decided():
-    decided, rows, certain = 0, 0, 0
-    for seed in range(24):
-        result = tiny(seed)
-        if result is not None:
-            found = certain_sides(result, 0.05)
-            decided += int(np.sum(found.certain | found.changes))
-            certain += int(np.sum(found.certain))
-            rows += result.problem.m if found.cutoff > 0 else 0
-    assert decided > 0.9 * rows
-    assert 0.1 * rows < certain < 0.95 * rows
 
 
 def test_fixed_sides_are_certain():
@@ -171,13 +163,25 @@ def test_an_impossible_share_is_refused(share):
 
 
 # -- the certificate -----------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory):
+    """What is certain in a tiny problem, and the file that proves it; found once for each seed."""
+    folder = tmp_path_factory.mktemp("certified")
+
+    @cache
+    def of(seed):
+        path = folder / f"{seed}.gz"
+        return certain_sides(tiny(seed), 0.05, proof=path), path
+
+    return of
+
+
 @pytest.mark.parametrize("seed", range(24))
-def test_the_certificate_is_confirmed_and_says_the_same(seed, tmp_path):
+def test_the_certificate_is_confirmed_and_says_the_same(seed, certified):
     result = tiny(seed)
     if result is None:
         pytest.skip("the fixed sides of this instance conflict")
-    path = tmp_path / "certain.gz"
-    found = certain_sides(result, 0.05, proof=path)
+    found, path = certified(seed)
     free = result.problem.side == 0
     if found.certified == 0:
         assert not path.exists()
@@ -192,21 +196,41 @@ def test_the_certificate_is_confirmed_and_says_the_same(seed, tmp_path):
     assert verdict.lower_bound == 0.0  # of the optimum nothing is shown
 
 
-def medium(tmp_path):
+def test_most_rows_of_tiny_problems_are_decided(certified):
+    decided, rows, certain = 0, 0, 0
+    for seed in range(24):
+        if tiny(seed) is not None:
+            found, _ = certified(seed)
+            decided += int(np.sum(found.certain | found.changes))
+            certain += int(np.sum(found.certain))
+            rows += len(found.side) if found.cutoff > 0 else 0
+    assert decided > 0.9 * rows
+    assert 0.1 * rows < certain < 0.95 * rows
+
+
+@pytest.fixture(scope="module")
+def proven(tmp_path_factory):
     """Some rows are certain at the root, some by a tree, and some change."""
     rng = np.random.default_rng(0)
     X, U = rng.normal(size=(8, 2)) + [[0.5, 0.5], [-0.5, -0.5]] * 4, 1.5 * rng.normal(size=(20, 2))
     problem = Problem(X, [1, -1] * 4, U, 7, side_margin=1e-3)
-    path = tmp_path / "certain.gz"
+    path = tmp_path_factory.mktemp("proven") / "certain.gz"
     found = certain_sides(solve(problem, time_limit=60), proof=path)
     assert 3 <= found.certified <= 17
     assert found.changes.any()
     assert verify(problem, path)
-    return problem, path, found
+    return problem, path
 
 
-def test_rewriting_alone_changes_nothing(tmp_path):
-    problem, path, _ = medium(tmp_path)
+@pytest.fixture
+def medium(proven, tmp_path):
+    """The same, with a copy of the file that may be changed."""
+    problem, path = proven
+    return problem, copy(path, tmp_path / "certain.gz")
+
+
+def test_rewriting_alone_changes_nothing(medium):
+    problem, path = medium
     rewrite(path, lambda records: records)
     assert verify(problem, path)
 
@@ -273,8 +297,8 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("how", FORGERIES)
-def test_a_forged_certificate_is_refuted(how, tmp_path):
-    problem, path, _ = medium(tmp_path)
+def test_a_forged_certificate_is_refuted(how, medium):
+    problem, path = medium
     rewrite(path, FORGERIES[how])
     verdict = verify(problem, path)
     assert not verdict
@@ -282,10 +306,10 @@ def test_a_forged_certificate_is_refuted(how, tmp_path):
     assert "refuted" in verdict.message
 
 
-def test_a_proof_of_optimality_called_certain_rows_is_refuted(tmp_path):
+def test_a_proof_of_optimality_called_certain_rows_is_refuted(medium):
     from cs3vm.engine.exact.proof_writer import write_proof
 
-    problem, path, _ = medium(tmp_path)
+    problem, path = medium
     assert write_proof(solve(problem, time_limit=60), path)
     rewrite(path, lambda records: [records[0] | {"kind": "certain rows"}, *records[1:]])
     assert not verify(problem, path)

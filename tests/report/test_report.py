@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import replace
+from functools import cache
 from html import escape, unescape
 
 import numpy as np
@@ -72,6 +73,18 @@ def page(fitted):
 
 
 @pytest.fixture(scope="module")
+def looks(fitted):
+    """All that is asked about an answer."""
+    clf = fitted[0]
+    return {"accuracy": clf.accuracy(), "bias": clf.bias(), "certainty": clf.certainty()}
+
+
+@pytest.fixture(scope="module")
+def whole_page(fitted, looks):
+    return report_on(*fitted, **looks)
+
+
+@pytest.fixture(scope="module")
 def hostile_page():
     script, image, svg, *others = HOSTILE
     X, y, total = make_data(d=len(HOSTILE), positive=script, negative=image)
@@ -118,9 +131,8 @@ def test_the_question_is_asked_with_its_numbers(fitted, page):
     assert f"how many is: {given[2]:g} (" in text
 
 
-def test_it_opens_with_what_people_ask(fitted):
-    clf = fitted[0]
-    page = report_on(*fitted, accuracy=clf.accuracy(), bias=clf.bias(), certainty=clf.certainty())
+def test_it_opens_with_what_people_ask(whole_page):
+    page = whole_page
     titles = re.findall(r'<div class="small soft">([^<]*)</div><div class="big', page)
     assert titles == [
         "rows labelled “yes”",
@@ -135,10 +147,8 @@ def test_it_opens_with_what_people_ask(fitted):
     assert repeated(page) == []
 
 
-def test_the_figures_of_the_conclusions(fitted):
-    clf = fitted[0]
-    looks = {"accuracy": clf.accuracy(), "bias": clf.bias(), "certainty": clf.certainty()}
-    text = words(report_on(*fitted, **looks))
+def test_the_figures_of_the_conclusions(fitted, looks, whole_page):
+    clf, text = fitted[0], words(whole_page)
     total, certain = clf.result_.problem.n_positive, looks["certainty"].count("certain")
     assert f"rows labelled “yes” {total:g} as many as wanted" in text
     assert f"labels that are certain {certain} of 120; stable: {looks['certainty'].stable} (" in text
@@ -156,23 +166,22 @@ def test_counts_are_those_of_the_labels_where_some_are_drawn():
     """Six equal rows of which the total wants three: the plane itself cannot meet it."""
     X = np.array([[3.0], [2.5], [-3.0], [-2.5], *[[0.3]] * 6, [4.0], [-4.0]])
     y = np.array(["yes", "yes", "no", "no", *[None] * 8], dtype=object)
-    clf = CS3VMClassifier("direct", time_limit=2).fit(X, y, n_positive=4)
+    clf = CS3VMClassifier("direct", work_limit=1e7).fit(X, y, n_positive=4)
     assert clf.result_.count != 4
-    page = report_on(clf, X, y, certainty=clf.certainty())
+    page = report_on(clf, X, y, certainty=clf.certainty(work_limit=1e7))
     assert "rows labelled “yes” 4 as many as wanted" in words(page)
     assert row_of(page, "CS³VM (direct)")[1] == "4"
     assert any("classified yes: 4" in figure for figure in figures_of(page))
     assert "6 labels are drawn by lot" in words(page)
 
 
-def test_weights_have_intervals_in_the_units_of_the_table(fitted):
-    clf = fitted[0]
-    certainty = clf.certainty()
-    cells = row_of(report_on(*fitted, certainty=certainty), "feature 0")
+def test_weights_have_intervals_in_the_units_of_the_table(fitted, looks, page, whole_page):
+    clf, certainty = fitted[0], looks["certainty"]
+    cells = row_of(whole_page, "feature 0")
     low, high = (f"{part[0, 0]:+.3g}".replace("-", "\N{MINUS SIGN}") for part in certainty.weights)
     assert cells[2] == f"{low} to {high}"
     assert cells[1] == f"{clf.fit_.planes.coef[0, 0]:+.3g}".replace("-", "\N{MINUS SIGN}")
-    assert len(row_of(report_on(*fitted), "feature 0")) == 4
+    assert len(row_of(page, "feature 0")) == 4
 
 
 def test_several_classes_have_all_parts():
@@ -250,12 +259,13 @@ def repeated(page):
     return [text for text in set(sentences) if len(text) > 25 and sentences.count(text) > 1]
 
 
+@cache
 def make_several(k=3, **parameters):
     X, y, truth = clouds(k)
     names = np.array([f"class {c}" for c in range(k)], dtype=object)
     labels = np.where(np.isnan(y), None, names[truth])
     known = {str(names[c]): n for c, n in totals_of(y, truth).items()}
-    clf = CS3VMClassifier("direct", time_limit=2, **parameters).fit(X, labels, n_positive=known)
+    clf = CS3VMClassifier("direct", work_limit=2e7, **parameters).fit(X, labels, n_positive=known)
     return clf, X, labels
 
 
@@ -292,7 +302,7 @@ def test_of_many_classes_the_most_changed_have_pictures():
 def test_advice_is_in_the_words_of_the_reader():
     X = np.repeat([0.0, 2.0, 1.0], [5, 5, 20])[:, None]
     y = np.array([*["no"] * 5, *["yes"] * 5, *[None] * 20], dtype=object)
-    clf = CS3VMClassifier("direct", time_limit=2, side_margin=0).fit(X, y, n_positive=10)
+    clf = CS3VMClassifier("direct", work_limit=1e7, side_margin=0).fit(X, y, n_positive=10)
     python = words(report_on(clf, X, y))
     assert "side_margin='auto' forbids it" in python
     command = words(report_on(clf, X, y, for_command_line=True, settings={"side_margin": 0.0}))
@@ -300,11 +310,10 @@ def test_advice_is_in_the_words_of_the_reader():
     assert "options" not in command
 
 
-def test_where_to_find_what_is_certain_is_said_in_the_words_of_the_reader(fitted):
-    certainty = fitted[0].certainty()
-    python = words(report_on(*fitted, certainty=certainty))
+def test_where_to_find_what_is_certain_is_said_in_the_words_of_the_reader(fitted, looks, whole_page):
+    python = words(whole_page)
     assert "clf.certain_ and clf.stability_ have both" in python
-    command = words(report_on(*fitted, certainty=certainty, for_command_line=True))
+    command = words(report_on(*fitted, certainty=looks["certainty"], for_command_line=True))
     assert "The labels file has both" in command
     assert "clf." not in command
 
@@ -502,10 +511,8 @@ def test_the_policy_stops_what_escaping_would_miss(browser, tmp_path, page):
 
 @pytest.mark.parametrize("width", [1300, 390])
 @pytest.mark.parametrize("dark", [False, True])
-def test_conclusions_first_and_details_folded(browser, tmp_path, fitted, width, dark):
-    clf = fitted[0]
-    looks = {"accuracy": clf.accuracy(), "bias": clf.bias(), "certainty": clf.certainty()}
-    browser.open(write(tmp_path, report_on(*fitted, **looks)), width=width, height=900, dark=dark)
+def test_conclusions_first_and_details_folded(browser, tmp_path, whole_page, width, dark):
+    browser.open(write(tmp_path, whole_page), width=width, height=900, dark=dark)
     assert browser.ask("[...document.querySelectorAll('details.fold')].filter(d => d.open).length") == 0
     top = "document.querySelectorAll('.numbers .card')[3].getBoundingClientRect().bottom"
     assert browser.ask(top) < 900  # all figures on the first screen

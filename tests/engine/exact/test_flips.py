@@ -52,7 +52,7 @@ def test_bounds_hold_whichever_flips_are_evaluated(
     optimum = best_threshold(seed)
     monkeypatch.setattr(tree, "_ROOT_FLIPS", work)
     monkeypatch.setattr(tree, "_NODE_FLIPS", work)
-    found = solve(problem, node_limit=40, time_limit=600.0)
+    found = solve(problem, node_limit=15, time_limit=600.0)
     assert found.lower_bound <= optimum * (1.0 + 1e-6)
     assert found.objective >= optimum * (1.0 - 1e-6)
     if work == 0.0:

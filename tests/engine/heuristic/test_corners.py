@@ -42,7 +42,7 @@ def test_the_best_corner_is_a_point_of_the_problem_and_the_heuristic_is_no_worse
         assert best[0].value <= best[1].value
         w = best[0].w
         assert np.isclose(0.5 * w @ w + problem.best_intercept(w).cost, best[0].value)
-        assert improve(problem, time_limit=600.0).objective <= best[0].value * (1.0 + 1e-9)
+        assert improve(problem, time_limit=600.0, patience=3).objective <= best[0].value * (1.0 + 1e-9)
 
 
 def test_no_corner_is_better_than_the_optimum():
