@@ -296,7 +296,7 @@ if phase == "labels":
         write(columns, folder, first, kind) if first == 0 else die()
     )
 elif phase == "rename":
-    rename, os.rename = os.rename, lambda a, b: rename(a, b) if str(b).endswith(".old") else die()
+    rename, os.rename = os.rename, lambda a, b: rename(a, b) if str(b).endswith("old") else die()
 else:
     last, write = f"pass-{int(phase):03d}", unfinished._write
     unfinished._write = lambda path, *rest: die() if path.name == last else write(path, *rest)
@@ -317,8 +317,8 @@ def test_a_run_that_is_killed_leaves_the_old_output_and_is_resumed(people, small
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     if phase == "rename":
         assert not Path("out").exists()
-    else:
-        assert Path("out/model.json").read_text() == "old"
+        assert run("fit", *(word for word in words if word != "--force")).exit_code == 2
+    assert Path("out/model.json").read_text() == "old"
     resumed = done(run("fit", *words, "--resume"))
     kept = resumed.stderr.count("from the run before")
     passes = resumed.stderr.count("pass ") - 1  # the last writes labels

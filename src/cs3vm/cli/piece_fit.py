@@ -25,7 +25,7 @@ from ..tables.files import check_outputs
 from ..tables.frames import FramePiece, Frames, TextFrames, is_collection, open_frames
 from ..tables.model_file import make_model, save_model
 from ..tables.reading import write_csv
-from ..tables.unfinished import SavedPasses, Unfinished
+from ..tables.unfinished import SavedPasses, Unfinished, put_back
 from .common import tell
 from .inputs import Question
 from .looks import Looks, look
@@ -113,6 +113,7 @@ def open_table(path: Path) -> Frames:
 
 def check_target(out: Path, path: Path, frames: Frames, *, force: bool) -> None:
     """Refuse places where the output cannot be, before the work begins."""
+    put_back(out)
     inside = path if path.is_dir() else None
     if inside is not None and inside.resolve() in (out.resolve(), *out.resolve().parents):
         raise OutputError(f"{out} is inside the table {path}: choose another place with --out")
