@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -327,6 +328,41 @@ def test_a_run_that_is_killed_leaves_the_old_output_and_is_resumed(people, small
     found = pd.read_parquet("out/labels")
     done(run("fit", *words))
     assert found.equals(pd.read_parquet("out/labels"))
+
+
+def with_gaps_and_ties(frame):
+    """Few values, so that rows tie, and some missing ones."""
+    frame["age"], frame["income"] = frame.age // 12 * 12, frame.income.round()
+    frame.loc[::7, "age"] = np.nan
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("table", "names"),
+    [("big", ["survey", "round 1"]), ("tied", ["columns", "ties", "ties", "outcome", "probabilities"])],
+)
+def test_a_run_that_is_killed_again_and_again_goes_on(people, small_sample, table, names):
+    """Each run is killed by the pass of that name, when it is done but not yet kept."""
+    frame, n = people
+    write_folder(with_gaps_and_ties(frame), "tied", 2)
+    words = [table, "--label", "cash", "--positive", "yes", "--exclude", "weight,person", *QUICK]
+    words += ["--n-positive", str(n), "--out", "out", "--impute", "median"]
+    whole = done(run("fit", *words, "--out", "whole"))
+    order = re.findall(r"^pass \d+ \((.+?)\)", whole.stderr, re.MULTILINE)
+    at = -1
+    for name in names:
+        at = order.index(name, at + 1)
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED, str(at), "fit", *words, "--resume"],
+            env={**os.environ, **ENV},
+            capture_output=True,
+            text=True,
+        )
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert not Path("out").exists()
+    resumed = done(run("fit", *words, "--resume"))
+    assert resumed.stderr.count("from the run before") == at
+    assert pd.read_parquet("out/labels").equals(pd.read_parquet("whole/labels"))
 
 
 def test_what_belongs_to_other_options_is_not_resumed(people, small_sample, monkeypatch):
