@@ -158,6 +158,32 @@ def test_a_worker_that_is_killed_costs_its_tasks_only(client, table, expected, t
     assert np.array_equal(clf.transduction_.compute(), expected[1])
 
 
+def test_what_rows_and_labels_are_both_made_from_is_made_once_in_a_pass(table):
+    X, y, n = table
+    made = []
+
+    def part(i):
+        made.append(i)
+        rows = slice(1000 * i, 1000 * (i + 1))
+        return X[rows], y[rows]
+
+    parts = [dask.delayed(part)(i) for i in range(3)]
+    rows = da.concatenate([da.from_delayed(one[0], (1000, 4), float) for one in parts])
+    labels = da.concatenate([da.from_delayed(one[1], (1000,), float) for one in parts])
+    with dask.config.set(scheduler="synchronous"):
+        clf = DaskCS3VMClassifier(**QUICK)
+        clf._client = lambda: None
+        clf.fit(rows, labels, n_positive=n)
+    assert len(made) == 3 * clf.large_fit_.n_passes
+
+
+def test_chunks_that_are_not_as_long_as_they_say(client, table):
+    X, y, _ = table
+    rows = da.concatenate([da.from_delayed(dask.delayed(X[:900]), (1000, 4), float)] * 3)
+    message = refused(rows, da.from_array(y, chunks=1000))
+    assert "partition 0 has 900 rows, but its collection says 1000" in message
+
+
 # -- errors reach the caller ---------------------------------------------------------------------------
 def test_a_task_that_raises(client, table):
     X, y, n = table
