@@ -21,6 +21,7 @@ from ..large.calibration import Calibrated
 from ..large.fitting import fit_pieces
 from ..large.large_fit import LargeFit
 from ..large.rounds import PassDone
+from ..learn.calibrating import estimate_probabilities
 from ..tables.files import check_outputs
 from ..tables.frames import FramePiece, Frames, TextFrames, is_collection, open_frames
 from ..tables.model_file import make_model, save_model
@@ -90,7 +91,9 @@ def fit_in_pieces(question: Question, settings: Settings, options: PieceOptions,
             accuracy=options.accuracy,
             certainty=False,
         )
-        calibrated = found.calibrated(source, hide=bool(looks.accuracy), callback=run.done)
+        hide = bool(looks.accuracy)
+        calibrated = found.calibrated(source, hide=hide, callback=run.done)
+        looks = looks._replace(probable=estimate_probabilities(found.classifier.fit_, hide=hide))
         written = _write_labels(data, calibrated, question, unfinished.output, run)
         if question.by is not None:
             groups = replace(group_totals(calibrated, written.groups), notes=(NO_INTERVALS,))

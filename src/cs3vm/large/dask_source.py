@@ -58,6 +58,7 @@ class DaskSource:
         _check_collection(X, "X")
         if not self.is_frame and X.ndim != 2:
             raise InvalidProblemError(f"X must have rows and columns, but has {X.ndim} dimensions")
+        self.divisions = X.divisions if self.is_frame and X.known_divisions else None
         columns = _group_columns(groups)
         self.group_names = tuple(columns)
         X, y, sample_weight, columns = _divided_alike(X, y, sample_weight, columns)
