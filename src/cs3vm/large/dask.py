@@ -115,7 +115,8 @@ class DaskCS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, self.n_features_in_ = fitted.classes_, fitted.n_features_in_
         if source.names is not None:
             self.feature_names_in_ = np.array(source.names, dtype=object)
-        self._source, self._calibrated = source, None
+        self._source = source
+        self._calibrated: Calibrated | None = None
         self.transduction_ = _lazy_rows(source, LabelPiece(found.labeller), found.labeller.classes.dtype)
         return self
 
