@@ -152,6 +152,14 @@ def test_totals_by_group_weights_and_numbers_by_group(people, small_sample):
         assert groups.number[group] == pytest.approx(known[group], rel=1e-6)
 
 
+def test_the_simple_rule(people, small_sample):
+    frame, n = people
+    done(fit("big", "--n-positive", n, "--method", "top_tau"))
+    labels = pd.read_parquet("big.fit/labels")
+    own = frame.cash.isna().to_numpy()
+    assert (labels.predicted[own] == "yes").sum() == n
+
+
 def test_an_interval_and_a_share(people, small_sample):
     frame, n = people
     unlabelled = frame.cash.isna().sum()

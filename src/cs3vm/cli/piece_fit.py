@@ -193,8 +193,8 @@ class _Runner:
 def _check(settings: Settings) -> None:
     """Refuse, in the words of the command line, what is not possible for rows in pieces."""
     refused = {
-        f"--method {settings.method}": settings.method not in ("auto", "direct")
-        and "leave it out, or give a sample of the rows that fits into --memory",
+        f"--method {settings.method}": settings.method not in ("auto", "direct", "top_tau")
+        and "leave it out, use top_tau, or give a sample of the rows that fits into --memory",
         f"--norm {settings.norm}": settings.norm != "l2" and "leave it out",
         "--group-intercepts": settings.group_intercepts and "leave it out",
         "--side-margin 0": settings.side_margin != "auto"

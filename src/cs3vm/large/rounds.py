@@ -16,12 +16,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .._typing import FloatArray
+from ..convex.svm import root_bound, solve_convex
 from ..engine.heuristic.improve import improve
 from ..exceptions import CS3VMError, Note
 from ..model import norms
 from ..model.intercept import HingeSum
 from ..model.problem import Problem
 from ..model.result import Result
+from ..model.status import Status
 from ..model.totals import Total, Totals
 from .order_statistic import NEAREST, Counter, Reader, Threshold, Weighing
 from .pieces import Piece, Source
@@ -29,6 +31,10 @@ from .representatives import Representatives
 from .selection import LADDER, Chosen, Counts, choose
 
 T = TypeVar("T")
+#: The method without a search: the SVM of the labelled rows, moved to the total.
+TOP_TAU = "top_tau"
+#: How much dearer than any hinge loss a miss is then; scores of rows that were not drawn may be larger.
+DEAR = 1e3
 #: Rounds at most.
 ROUNDS = 6
 #: Steps from the plane towards the one that a round found.
@@ -94,6 +100,8 @@ class Judge:
         self.table, self.passes, self.most = table, passes, most
         survey = table.survey
         self.counts = known_counts(table)
+        if table.parameters.method == TOP_TAU:
+            self.counts = self.counts._replace(penalty=_dear(table.problem))
         self.reader = Reader(survey.cells, survey.asked.mark, self.counts.weighing)
         margin = table.problem.side_margin
         automatic = isinstance(table.parameters.side_margin, str)
@@ -146,6 +154,8 @@ def search(judge: Judge, seconds: float) -> tuple[Judged, Result]:
     The seconds are for the searches in memory: passes take as long as they take.
     """
     table = judge.table
+    if table.parameters.method == TOP_TAU:
+        return _of_labelled_rows(judge)
     problem = alike_weights(table.problem)
     first = _solve(judge, problem, seconds, FIRST_WORK)
     left = seconds - first.seconds
@@ -170,6 +180,27 @@ def search(judge: Judge, seconds: float) -> tuple[Judged, Result]:
     if not np.isfinite(best.value):
         raise _no_room(table.problem.side_margin)
     return best, first
+
+
+def _of_labelled_rows(judge: Judge) -> tuple[Judged, Result]:
+    """The plane of the labelled rows' SVM, moved until the totals are met as nearly as they can be."""
+    problem = judge.table.problem
+    began = perf_counter()
+    w, bound = solve_convex(problem).w.copy(), root_bound(problem)
+    first = Result(problem, Status.FEASIBLE, w, 0.0, None, lower_bound=bound, seconds=perf_counter() - began)
+    (found,) = judge.judge("intercept", w[None], [judge.guess(problem, w)])
+    best = judge.settle("intercept", found)
+    if not np.isfinite(best.value):
+        raise _no_room(problem.side_margin)
+    return best, first
+
+
+def _dear(problem: Problem) -> FloatArray:
+    """Prices of the totals, in the same proportions, that make a miss dearer than any hinge loss."""
+    w = solve_convex(problem).w
+    spread = 1.0 + sum(float(np.abs(rows @ w).max(initial=0.0)) for rows in (problem.X, problem.U))
+    penalty = problem.totals.penalty
+    return np.asarray(DEAR * spread * float(problem.C.sum()) * penalty / penalty.min(initial=np.inf))
 
 
 def _no_room(margin: float) -> CS3VMError:
