@@ -47,6 +47,8 @@ IMPROVEMENT = 1e-4
 FIRST_WORK, ROUND_WORK, PATIENCE = 4e9, 3e8, 20
 #: Passes for one plane at most: two are usual.
 MOST_PASSES = 8
+#: So many times more rows than different scores mean that all scores can be kept.
+FEW = 5
 #: Drawn rows beyond those near the plane that a round has.
 FAR_ROWS = 60_000
 
@@ -140,6 +142,8 @@ class Judge:
         best = replace(problem, side_margin=0.0).best_intercept(w)
         at = 0.0 if best is None else -best.b
         drawn = self.table.plane_scores(w)(self.table.survey.drawn.X)[0]
+        if FEW * len(np.unique(drawn)) <= min(len(drawn), self.most):  # equal rows are kept together
+            return Threshold(at, np.inf)
         distance = np.abs(drawn - at)
         wanted = max(20, int(0.5 * self.most / self.rows_per_drawn))
         if wanted >= len(distance):
@@ -161,11 +165,15 @@ def search(judge: Judge, seconds: float) -> tuple[Judged, Result]:
     left = seconds - first.seconds
     w = np.zeros(problem.d) if first.coef is None else first.coef
     best = judge.settle("intercept", judge.judge("intercept", w[None], [judge.guess(table.problem, w)])[0])
+    known = False  # whether a search has seen all rows
     for _ in range(ROUNDS):
-        if best.chosen.near.complete == np.inf or left <= 0.0:
-            break  # there are no other rows, or there is no time
+        if left <= 0.0:
+            break
         problem = round_problem(judge, best)
-        step = _solve(judge, problem, left, ROUND_WORK, best.w)
+        thorough = not known and best.chosen.near.complete == np.inf  # all rows, equal ones together
+        known |= thorough
+        work = FIRST_WORK if thorough else ROUND_WORK
+        step = _solve(judge, problem, left, work, best.w, thorough=thorough)
         left, end = left - step.seconds, step.coef
         if end is None:
             break
@@ -211,11 +219,17 @@ def _no_room(margin: float) -> CS3VMError:
 
 
 def _solve(
-    judge: Judge, problem: Problem, seconds: float, work: float, start: FloatArray | None = None
+    judge: Judge,
+    problem: Problem,
+    seconds: float,
+    work: float,
+    start: FloatArray | None = None,
+    thorough: bool = True,
 ) -> Result:
     """What the heuristic finds on rows in memory; its answer is only a direction to look in.
 
-    Where hardly any two rows are equal, a plane through some of them is as good, and found faster.
+    Where hardly any two rows are equal, a plane through some of them is as good, and found faster. A search
+    that is not thorough stays near its start.
     """
     parameters = judge.table.parameters
     options = parameters.further_options()
@@ -227,9 +241,9 @@ def _solve(
             work_limit=min(work, parameters.work_limit or np.inf),
             random_state=parameters.seed,
             callback=options.get("callback"),
-            patience=0 if start is not None else int(options.get("patience", PATIENCE)),
-            again=start is not None,
-            nearby=start is not None,
+            patience=int(options.get("patience", PATIENCE)) if thorough else 0,
+            again=not thorough,
+            nearby=not thorough,
         )
 
 
