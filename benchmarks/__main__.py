@@ -367,7 +367,7 @@ def totals(
     data: Data = "../shared/pmlb",
     max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 1500,
     seeds: Annotated[str, typer.Option(help="Seeds of the samples, separated by commas.")] = "0",
-    work: Annotated[float, typer.Option(help="Work of each fit: about 2 seconds.")] = 1.6e9,
+    work: Annotated[float, typer.Option(help="Work of each fit: about half a second.")] = 4e8,
     proof_limit: Annotated[float, typer.Option(help="Seconds for each proof.")] = 60.0,
     jobs: Jobs = 1,
     out: Annotated[Path | None, typer.Option(help="Folder of the results.")] = None,

@@ -30,8 +30,8 @@ from .core.arrays import new_state
 from .core.relaxation import Relaxation
 from .exact.crew import Options
 from .exact.incumbent import Incumbent
-from .exact.node import process
 from .exact.pair_values import pair_values
+from .exact.plunge import plunge
 from .exact.tree import Tree
 from .heuristic.improve import improve
 from .heuristic.judge import SEVERAL_WINDOW_ROWS, WINDOW_ROWS, Ranking
@@ -136,7 +136,7 @@ def _wait_for(file: IO[bytes]) -> None:
 
 def _cache_folder() -> str | None:
     """Where the longest kernel is kept; None where nothing is."""
-    folder: str | None = process.stats.cache_path  # type: ignore[attr-defined]
+    folder: str | None = plunge.stats.cache_path  # type: ignore[attr-defined]
     return folder
 
 

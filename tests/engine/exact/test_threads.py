@@ -11,6 +11,7 @@ import pytest
 from cs3vm import Problem, Status
 from cs3vm.convex.svm import first_answer, solve_convex
 from cs3vm.engine.core.relaxation import Relaxation
+from cs3vm.engine.exact import plunge
 from cs3vm.engine.exact.crew import Options
 from cs3vm.engine.exact.incumbent import Incumbent
 from cs3vm.engine.exact.tree import Tree
@@ -77,7 +78,8 @@ def test_nodes_are_shared():
     tree = search(hard_problem(), 3, 600)
     assert len(tree.crew.members) == 3
     assert all(member.n_nodes > 0 for member in tree.crew.members)
-    assert 600 <= tree.crew.n_nodes <= 602
+    # what the others do during a plunge is not known until it comes back
+    assert 600 <= tree.crew.n_nodes <= 600 + 3 * plunge.LARGEST
     assert not searchers()
     limited = solve(hard_problem(), node_limit=200, time_limit=600.0, n_jobs=3)
     assert limited.status is Status.NODE_LIMIT
@@ -133,14 +135,14 @@ def test_an_error_in_the_callback_reaches_the_caller_and_ends_all_threads():
 
 
 def test_an_error_in_another_thread_reaches_the_caller(monkeypatch):
-    store = Tree._store
+    take_over = Tree._take_over
 
-    def fail(self, *arguments):
+    def fail(self):
         if not self.leads:
             raise ZeroDivisionError
-        store(self, *arguments)
+        take_over(self)
 
-    monkeypatch.setattr(Tree, "_store", fail)
+    monkeypatch.setattr(Tree, "_take_over", fail)
     with pytest.raises(ZeroDivisionError):
         solve(hard_problem(), time_limit=600.0, n_jobs=2)
     assert not searchers()

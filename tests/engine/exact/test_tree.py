@@ -262,7 +262,7 @@ def test_the_graph_is_switched_off_by_its_use_and_not_by_the_clock() -> None:
     graph = new_graph(medium_problem(np.random.default_rng(0)), True)
     for tests, useful, stays in ((499, 0, True), (500, 25, True), (500, 24, False)):
         graph.num[DIRECTION], graph.num[TESTS], graph.num[HITS] = -1, tests, useful
-        switch_off_if_useless(graph)
+        switch_off_if_useless(graph.num)
         assert (graph.num[DIRECTION] != 0) == stays
 
 

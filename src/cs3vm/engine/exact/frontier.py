@@ -11,9 +11,8 @@ import numpy as np
 from ..._typing import FloatArray, IntArray, SignArray
 from ...convex.svm import ConvexSolution
 from ...model.problem import Problem
-from ..core.active_set import load_state, reset, set_sides
-from ..core.arrays import BOUND, FRESH, GROUP_SIGN, INTERCEPT, N_HELD, OBJ, SIZE
 from ..core.relaxation import Relaxation
+from .plunge import KEEPS_V, Stock
 
 
 @dataclass(slots=True)
@@ -49,44 +48,34 @@ class Node:
         )
 
     @classmethod
-    def child(
-        cls, r: Relaxation, j: int, side: int, *, bound: float, depth: int, V: FloatArray | None
-    ) -> Node:
-        """The node at hand with one more row held."""
-        sides = r.node.side.copy()
-        sides[j] = side
-        members = r.base.members[: r.base.number[SIZE]].copy()
+    def taken(cls, stock: Stock, place: int) -> Node:
+        """A node that was put aside during a plunge."""
+        bound, b = stock.real[place].tolist()
+        depth, groups, size = stock.whole[place].tolist()
         return cls(
             bound=bound,
             depth=depth,
-            side=sides,
-            group=r.node.group.copy(),
-            group_sign=int(r.node.info[GROUP_SIGN]),
-            V=V,
-            labelled=r.base.c[: r.problem.n].copy(),
-            members=members,
-            values=r.base.c[members],
-            b=float(r.base.value[INTERCEPT]),
+            side=stock.side[place].copy(),
+            group=stock.group[place].copy(),
+            group_sign=groups,
+            V=stock.V[place].copy() if stock.num[KEEPS_V] else None,
+            labelled=stock.labelled[place].copy(),
+            members=stock.members[place, :size].copy(),
+            values=stock.values[place, :size].copy(),
+            b=b,
         )
 
-    def load(self, r: Relaxation, root_V: FloatArray) -> None:
-        """Make it the node at hand; no flip solution is known."""
-        node, n, m = r.node, r.problem.n, r.problem.m
-        held = n + np.flatnonzero(self.side)
-        node.side[:] = self.side
-        node.group[:] = self.group
-        node.held[: len(held)] = held
-        node.flips.V[:] = root_V if self.V is None else self.V
-        node.flips.have[:] = 0
-        node.flips.witness[:] = -1
-        node.out[OBJ], node.out[BOUND] = 0.0, self.bound
-        node.info[:] = 0
-        node.info[N_HELD], node.info[FRESH], node.info[GROUP_SIGN] = len(held), 1, self.group_sign
-        set_sides(r.box, np.arange(n, n + m), self.side)
-        if len(self.members) == 0:
-            reset(r.base)
-        else:
-            load_state(r.base, self.labelled, self.members, self.values, self.b)
+    def hand_over(self, stock: Stock, root_V: FloatArray) -> None:
+        """Lay it into the last place of the stock, where a plunge begins."""
+        size = len(self.members)
+        stock.side[-1] = self.side
+        stock.group[-1] = self.group
+        stock.V[-1] = root_V if self.V is None else self.V
+        stock.labelled[-1] = self.labelled
+        stock.members[-1, :size] = self.members
+        stock.values[-1, :size] = self.values
+        stock.real[-1] = self.bound, self.b
+        stock.whole[-1] = self.depth, self.group_sign, size
 
 
 class Frontier:

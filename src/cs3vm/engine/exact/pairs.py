@@ -89,12 +89,13 @@ def joint_counters(graph: Graph) -> dict[str, int]:
     return {name: int(graph.num[i]) for name, i in (names | {"joint_raised": RAISED}).items()}
 
 
-def switch_off_if_useless(graph: Graph) -> None:
-    """Switch it off where it hardly ever closes, fixes or raises anything."""
-    num = graph.num
+@kernel
+def switch_off_if_useless(num: IntArray) -> None:
+    """Switch the graph off where it hardly ever closes, fixes or raises anything."""
     if num[DIRECTION] != 0 and num[TESTS] >= _TRIAL:
         useful = num[HITS] + num[FIXED] + num[RAISED]
-        num[DIRECTION] *= int(useful >= _USEFUL * num[TESTS])
+        if useful < _USEFUL * num[TESTS]:
+            num[DIRECTION] = 0
 
 
 def set_levels(graph: Graph, problem: Problem, lim: Limits, floor: float) -> None:

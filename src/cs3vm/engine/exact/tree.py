@@ -8,7 +8,6 @@ from time import perf_counter
 
 import numpy as np
 
-from ..._typing import FloatArray
 from ...convex.svm import ConvexSolution
 from ...model.problem import Problem
 from ...model.status import TracePoint, relative_gap
@@ -24,26 +23,36 @@ from ..core.arrays import (
     SIGN,
     STAY_BOUND,
     WORK,
-    WORK_LIMIT,
     Limits,
 )
 from ..core.margin_set import counters
 from ..core.relaxation import Relaxation, unbeatable_level
 from .crew import Crew, Options, Stopped
-from .flips import hold
 from .frontier import Frontier, Node
 from .incumbent import Incumbent
-from .node import BRANCH, FATHOMED, PAUSED, process
+from .node import BRANCH, FATHOMED, PAUSED
 from .pair_values import LOCAL_ROWS, PairValues
-from .pairs import (
-    BISECTIONS,
-    DIRECTION,
-    LOCAL,
-    joint_counters,
-    new_graph,
-    own_graph,
-    set_levels,
-    switch_off_if_useless,
+from .pairs import BISECTIONS, DIRECTION, LOCAL, joint_counters, new_graph, own_graph, set_levels
+from .plunge import (
+    BEST,
+    DEPTH,
+    DIVIDE,
+    ENDED,
+    ENOUGH,
+    FLIP_WORK,
+    GOES_ON,
+    KEEPS_V,
+    LOAD,
+    NODES,
+    NODES_STOP,
+    REACH,
+    RESUME,
+    SLICE,
+    STORED,
+    WORK_STOP,
+    new_stock,
+    plunge,
+    promises,
 )
 
 _JOINT_ROWS = 2500  # the joint-flip matrix has the square of this size
@@ -56,7 +65,7 @@ _PAIR_WORK, _PAIR_SHARE = 2e9, 0.3
 #: Later they go on while the bound of all is that of the root: up to this share of all work, in portions that
 #: grow by this factor.
 _LATER_SHARE, _PORTION = 0.5, 1.5
-_SLICE = 20_000_000  # work between two looks at the clock: a twentieth of a second or so
+_MANY = 10**9  # nodes: more than there are in one plunge
 _SMALLEST_GAP = 1e-8
 _PLUNGE = 0.25  # how far above the best open bound a plunge may go, as a share of the gap
 
@@ -89,7 +98,13 @@ class Tree:
         self._last_trace = 0.0
         joint = self.options.joint and len(self.problem.totals) == 1 and 3 <= self.problem.m <= _JOINT_ROWS
         self.graph = new_graph(self.problem, joint)
+        self._new_stock()
         self.update_limits()
+
+    def _new_stock(self) -> None:
+        rank = self.relaxation.rows.Z.shape[1]
+        self.stock = new_stock(self.problem.n, self.problem.m, rank)
+        self.stock.num[FLIP_WORK], self.stock.level[REACH] = int(_NODE_FLIPS), _PLUNGE
 
     @property
     def leads(self) -> bool:
@@ -131,10 +146,9 @@ class Tree:
         """Branch and bound. A plunge goes from a node to one of its children; the other is stored."""
         try:
             while self._take_node():
-                while self._bound_node():
-                    self._obey_node_limit()
-                    if not self._branch():
-                        break
+                begin = LOAD
+                while self._go_down(begin):
+                    begin = DIVIDE
                 self.current = float("inf")
                 self._call_assistants()
                 self._go_on_with_pairs()
@@ -166,14 +180,21 @@ class Tree:
             self._look_at_clock(perf_counter())
         return True
 
-    def _bound_node(self) -> bool:
-        """Process the loaded node and look for a better incumbent; return whether it is still open."""
-        outcome = self._process()
+    def _go_down(self, begin: int) -> bool:
+        """Plunge from the node at hand; return whether that has led to an open node, to be divided next."""
+        outcome = self._plunge(begin)
         if self.depth == 0 and outcome == BRANCH and self.graph.value.size:
             self._begin_with_pairs()
-            outcome = self._process()
-        self.n_nodes += int(self.depth > 0)  # the root has been counted
-        return outcome != FATHOMED and self._examine(outcome)
+            self._limit_root()
+            outcome = self._plunge(RESUME)
+        if outcome in (ENDED, FATHOMED) or not self._examine(outcome):
+            return False
+        self._obey_node_limit()
+        if self.depth == 0:
+            out = self.relaxation.node.out
+            self.root_V[:] = self.relaxation.node.flips.V
+            self._raise_root(float(max(out[BOUND], out[RAISED_BOUND])))
+        return True
 
     def _obey_node_limit(self) -> None:
         if self.crew.n_nodes >= self.options.node_limit:
@@ -191,6 +212,7 @@ class Tree:
         other = copy(self)
         other.relaxation = Relaxation(self.problem, self.relaxation.random_state)
         other.graph = own_graph(self.graph)
+        other._new_stock()
         other.n_nodes, other.n_unresolved, other.current = 0, 0, float("inf")
         other.crew.members.append(other)
         return other
@@ -212,8 +234,16 @@ class Tree:
     def _load(self, node: Node) -> None:
         if self.incumbent.value < self.level:  # another searcher's find
             self.update_limits()
-        node.load(self.relaxation, self.root_V)
+        node.hand_over(self.stock, self.root_V)
         self.depth, self.current = node.depth, node.bound
+        if self.depth == 0:
+            self._limit_root()
+
+    def _limit_root(self) -> None:
+        """Let flips and the graph do at the root what is too much elsewhere, up to their share."""
+        self.graph.num[LOCAL] = int(self.problem.m <= LOCAL_ROWS)
+        flips = min(_ROOT_FLIPS, _FLIP_SHARE * self.options.work_limit)
+        self.relaxation.tmp.counter[FLIP_LIMIT] = self.effort + int(flips)
 
     def _begin_with_pairs(self) -> None:
         """Find out which candidates of the root can flip together, of as many pairs as its share allows."""
@@ -250,24 +280,48 @@ class Tree:
         """Take a bound of all points, which may be better than that of every open node."""
         self.root_bound = max(self.root_bound, min(bound, self.limits.cutoff))
 
-    def _process(self) -> int:
-        r = self.relaxation
-        both = self.depth == 0
-        self.graph.num[LOCAL] = int(both and self.problem.m <= LOCAL_ROWS)
-        flips = min(_ROOT_FLIPS, _FLIP_SHARE * self.options.work_limit) if both else _NODE_FLIPS
-        r.tmp.counter[FLIP_LIMIT] = self.effort + int(flips)
+    def _plunge(self, begin: int) -> int:
+        """Go down in compiled code until the plunge ends or there is something to do here; say which."""
+        r, stock = self.relaxation, self.stock
         while True:
-            # slices of work, not of seconds: where a node pauses must not depend on the machine
-            r.tmp.counter[WORK_LIMIT] = int(r.tmp.counter[WORK]) + _SLICE
+            self._set_out()
             with self.crew:
-                outcome = process(
-                    r.rows, r.box, r.base, r.spare, r.tmp, r.node, self.graph, self.limits, both
+                outcome = plunge(
+                    r.rows, r.box, r.base, r.spare, r.tmp, r.node, self.graph, self.limits, stock, begin
                 )
+            self._take_over()
+            if outcome == ENDED:
+                return ENDED
             self.current = float(r.node.out[BOUND])
             self._look_at_clock(perf_counter())
             if outcome != PAUSED:
-                switch_off_if_useless(self.graph)
+                self.n_nodes += int(self.depth > 0)  # the root has been counted
                 return int(outcome)
+            begin = RESUME
+
+    def _set_out(self) -> None:
+        """Tell a plunge where it has to come back."""
+        num, level = self.stock.num, self.stock.level
+        nodes_left = (self.options.node_limit - self.crew.n_nodes) / len(self.crew.members)
+        work_left = self.options.work_limit - self.crew.effort
+        num[NODES] = self.n_nodes
+        num[NODES_STOP] = self.n_nodes + int(min(nodes_left, _MANY))
+        num[WORK_STOP] = self.effort + int(min(SLICE, work_left))
+        num[KEEPS_V], num[GOES_ON] = self.frontier.has_room, self.frontier.is_depth_first
+        level[BEST] = self.frontier.bound
+        level[ENOUGH] = self.incumbent.value * (1.0 - self.options.gap) - 1e-9 * abs(self.incumbent.value)
+
+    def _take_over(self) -> None:
+        """Move what was put aside to the open nodes.
+
+        Until then ``current`` is the bound with which the plunge began, and holds for them, too.
+        """
+        num = self.stock.num
+        for place in range(num[STORED]):
+            self.frontier.push(Node.taken(self.stock, place))
+            self.crew.lock.notify()
+        num[STORED] = 0
+        self.n_nodes, self.depth = int(num[NODES]), int(num[DEPTH])
 
     def _look_at_clock(self, now: float) -> None:
         if now - self._last_trace > 0.5:
@@ -296,9 +350,8 @@ class Tree:
         """Look for a better incumbent; return whether the node is still open."""
         r = self.relaxation
         out = r.node.out
-        attained = out[OBJ] + out[MISS_PRICE]
-        if attained < self.limits.cutoff or self.n_nodes < 50 or self.n_nodes % 64 == 0:
-            self._round(float(attained))
+        if promises(out, self.limits.cutoff, self.n_nodes):
+            self._round(float(out[OBJ] + out[MISS_PRICE]))
         if out[BOUND] >= self.limits.cutoff:
             return False
         return (outcome == BRANCH and r.node.info[BRANCH_ROW] >= 0) or self._insist()
@@ -340,49 +393,3 @@ class Tree:
         node.info[SIGN] = 1 if node.score[j] > 0 else -1
         node.out[STAY_BOUND] = node.out[FLIP_BOUND] = node.out[BOUND]
         return True
-
-    # -- branching -------------------------------------------------------------------------------
-    def _branch(self) -> bool:
-        """Store one child and go on with the other in place; return whether there is one to go on with."""
-        r = self.relaxation
-        node = r.node
-        if self.depth == 0:
-            self.root_V[:] = node.flips.V
-            self._raise_root(float(max(node.out[BOUND], node.out[RAISED_BOUND])))
-        j = int(node.info[BRANCH_ROW])
-        direction = 1 if node.score[j] > 0.0 else -1
-        stay, flip = float(node.out[STAY_BOUND]), float(node.out[FLIP_BOUND])
-        self.depth += 1
-        cutoff = self.limits.cutoff
-        first, second = (direction, stay), (-direction, flip)
-        if stay >= cutoff:
-            first, second = second, first
-        if second[1] < cutoff:
-            self._store(j, *second)
-        if first[1] >= cutoff:
-            return False
-        if not self._goes_on(first[1]):
-            self._store(j, *first)
-            return False
-        hold(r.box, node, j, first[0])
-        self._raise_values(node.flips.V, j, first[0])
-        node.out[BOUND] = first[1]
-        return True
-
-    def _goes_on(self, bound: float) -> bool:
-        """Whether a plunge goes on to a child with this bound, or to the best open node instead."""
-        best = min(self.frontier.bound, bound)
-        return self.frontier.is_depth_first or bound <= best + _PLUNGE * (self.limits.cutoff - best)
-
-    def _raise_values(self, V: FloatArray, j: int, side: int) -> None:
-        """Once row j is over, the value of flipping another row is at least that of flipping both."""
-        if side == -self.graph.num[DIRECTION]:
-            row = 1 if side > 0 else 0
-            np.maximum(V[row], self.graph.value[j], out=V[row])
-
-    def _store(self, j: int, side: int, bound: float) -> None:
-        V = self.relaxation.node.flips.V.copy() if self.frontier.has_room else None
-        if V is not None:
-            self._raise_values(V, j, side)
-        self.frontier.push(Node.child(self.relaxation, j, side, bound=bound, depth=self.depth, V=V))
-        self.crew.lock.notify()

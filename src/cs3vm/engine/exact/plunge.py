@@ -1,0 +1,258 @@
+"""A plunge: from a node to one of its children, and on, in one call without Python's lock.
+
+The other children are put aside in a *stock*, which Python empties into the frontier. The plunge comes back
+where Python has something to do: to look at the clock, to look for a better incumbent, to insist on a node.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import FloatArray, IntArray, SignArray
+from ..core.active_set import reset, set_side
+from ..core.arrays import (
+    AGE,
+    BOUND,
+    BRANCH_ROW,
+    FLIP_BOUND,
+    FLIP_LIMIT,
+    FRESH,
+    GROUP_SIGN,
+    INTERCEPT,
+    MISS_PRICE,
+    N_HELD,
+    OBJ,
+    SIZE,
+    STALE,
+    STAY_BOUND,
+    WORK,
+    WORK_LIMIT,
+    Box,
+    Limits,
+    NodeArrays,
+    Rows,
+    Scratch,
+    State,
+)
+from ..jit import kernel, spliced
+from .flips import hold
+from .node import BRANCH, PAUSED, process
+from .pairs import DIRECTION, LOCAL, Graph, switch_off_if_useless
+
+ENDED = 4  #: an outcome beside those of a node: all children are closed or in the stock
+#: What a plunge begins with: the node in the last place of the stock; the rest of the work on the node at
+#: hand; or its children.
+LOAD, RESUME, DIVIDE = range(3)
+SLICE = 20_000_000  #: work between two looks at the clock: a twentieth of a second or so
+_EARLY, _SOMETIMES = 50, 64  # at the first nodes and then at every 64th Python looks for an incumbent
+LARGEST = 32  #: places for nodes that are put aside,
+BYTES = 8_000_000  #: if that is not more than this
+
+# Positions in Stock.real: the node's bound and its intercept. In Stock.whole: its depth, the side and total
+# of its groups, and the size of the margin set.
+PLACE_BOUND, PLACE_INTERCEPT = range(2)
+PLACE_DEPTH, PLACE_GROUPS, PLACE_SIZE = range(3)
+# Positions in Stock.num: nodes in the stock; the depth of the node at hand; nodes of this searcher that are
+# done, and at which number Python wants to know; the work at which it wants to look at the clock; the work
+# in which flips are evaluated below the root; whether their values are kept; and whether a plunge goes on
+# whatever the child's bound is.
+STORED, DEPTH, NODES, NODES_STOP, WORK_STOP, FLIP_WORK, KEEPS_V, GOES_ON = range(8)
+# Positions in Stock.level: the least bound of the open nodes; one with which the gap is small enough; and how
+# far above the first a plunge may go, as a share of what is left up to the cutoff.
+BEST, ENOUGH, REACH = range(3)
+
+
+class Stock(NamedTuple):
+    """Nodes put aside: their sides, and what their parents knew. The last place is for the node to load."""
+
+    side: SignArray
+    group: IntArray
+    V: FloatArray  #: bounds on the value of flips
+    labelled: FloatArray  #: multipliers of the labelled rows,
+    members: IntArray  #: the margin set,
+    values: FloatArray  #: and its multipliers
+    real: FloatArray  #: see above
+    whole: IntArray  #: see above
+    num: IntArray  #: see above
+    level: FloatArray  #: see above
+
+
+def new_stock(n: int, m: int, rank: int) -> Stock:
+    """Allocate; of many rows there is room for the children of one node only."""
+    places = 1 + int(np.clip(BYTES // (25 * m + 8 * n + 16 * rank + 100), 2, LARGEST))
+    return Stock(
+        side=np.zeros((places, m), dtype=np.int8),
+        group=np.zeros((places, m), dtype=np.int64),
+        V=np.zeros((places, 2, m)),
+        labelled=np.zeros((places, n)),
+        members=np.zeros((places, rank + 4), dtype=np.int64),
+        values=np.zeros((places, rank + 4)),
+        real=np.zeros((places, 2)),
+        whole=np.zeros((places, 3), dtype=np.int64),
+        num=np.zeros(8, dtype=np.int64),
+        level=np.zeros(3),
+    )
+
+
+@kernel
+def plunge(
+    rows: Rows,
+    box: Box,
+    base: State,
+    st: State,
+    tmp: Scratch,
+    node: NodeArrays,
+    graph: Graph,
+    lim: Limits,
+    stock: Stock,
+    begin: int,
+) -> int:
+    """Go down from a node until it and its children are closed or put aside, or Python has something to do.
+
+    Return the outcome of the last node, or that the plunge has ended.
+    """
+    num = stock.num
+    if begin == LOAD:
+        _load(rows, box, base, node, stock)
+    while True:
+        if begin == DIVIDE:
+            if not _divide(rows, box, base, node, graph, lim, stock):
+                return ENDED
+            graph.num[LOCAL] = 0
+        if begin != RESUME and num[DEPTH] > 0:
+            tmp.counter[FLIP_LIMIT] = tmp.counter[WORK] + num[FLIP_WORK]
+        # slices of work, not of seconds: where a node pauses must not depend on the machine
+        tmp.counter[WORK_LIMIT] = tmp.counter[WORK] + SLICE
+        outcome = process(rows, box, base, st, tmp, node, graph, lim, num[DEPTH] == 0)
+        if outcome == PAUSED:
+            return PAUSED
+        switch_off_if_useless(graph.num)
+        if outcome != BRANCH or _wants_python(tmp.counter, node.out, node.info, lim.cutoff, stock):
+            return outcome
+        num[NODES] += 1
+        begin = DIVIDE
+
+
+@spliced
+def _wants_python(counter: IntArray, out: FloatArray, info: IntArray, cutoff: float, stock: Stock) -> bool:
+    """Whether there is something to do at this open node that only Python can do."""
+    num, level = stock.num, stock.level
+    if num[DEPTH] == 0 or info[BRANCH_ROW] < 0:
+        return True
+    n_nodes = num[NODES] + 1
+    if promises(out, cutoff, n_nodes) or min(level[BEST], out[BOUND]) >= level[ENOUGH]:
+        return True
+    if counter[WORK] >= num[WORK_STOP] or n_nodes >= num[NODES_STOP]:
+        return True
+    return bool(num[STORED] + 2 >= stock.side.shape[0])
+
+
+@kernel
+def promises(out: FloatArray, cutoff: float, n_nodes: int) -> bool:
+    """Whether to look for a better incumbent here: the relaxed solution promises one, or now and then."""
+    attained = out[OBJ] + out[MISS_PRICE]
+    return bool(attained < cutoff or n_nodes < _EARLY or n_nodes % _SOMETIMES == 0)
+
+
+@spliced
+def _load(rows: Rows, box: Box, base: State, node: NodeArrays, stock: Stock) -> None:
+    """Make the node in the last place the node at hand; no flip solution is known."""
+    place = stock.side.shape[0] - 1
+    real, whole = stock.real[place], stock.whole[place]
+    held = 0
+    for j in range(node.side.shape[0]):
+        node.side[j] = stock.side[place, j]
+        side = 1 if node.side[j] > 0 else -1 if node.side[j] < 0 else 0
+        node.group[j] = stock.group[place, j]
+        node.flips.V[0, j] = stock.V[place, 0, j]
+        node.flips.V[1, j] = stock.V[place, 1, j]
+        node.flips.have[j], node.flips.witness[j] = 0, -1
+        set_side(box, rows.n + j, side)
+        if side != 0:
+            node.held[held] = rows.n + j
+            held += 1
+    for x in range(node.info.shape[0]):
+        node.info[x] = 0
+    node.info[N_HELD], node.info[FRESH], node.info[GROUP_SIGN] = held, 1, whole[PLACE_GROUPS]
+    node.out[OBJ], node.out[BOUND] = 0.0, real[PLACE_BOUND]
+    stock.num[DEPTH] = whole[PLACE_DEPTH]
+    reset(base)
+    size = whole[PLACE_SIZE]
+    if size > 0:
+        for i in range(rows.n):
+            base.c[i] = stock.labelled[place, i]
+        for a in range(size):
+            base.members[a] = stock.members[place, a]
+            base.c[base.members[a]] = stock.values[place, a]
+        base.number[SIZE], base.number[AGE] = size, STALE
+        base.value[INTERCEPT] = real[PLACE_INTERCEPT]
+
+
+@spliced
+def _divide(
+    rows: Rows, box: Box, base: State, node: NodeArrays, graph: Graph, lim: Limits, stock: Stock
+) -> bool:
+    """Put one child aside and make the other the node at hand; return whether there is one to go on with."""
+    j = node.info[BRANCH_ROW]
+    direction = 1 if node.score[j] > 0.0 else -1
+    stay, flip = node.out[STAY_BOUND], node.out[FLIP_BOUND]
+    stock.num[DEPTH] += 1
+    first, first_bound, second_bound = direction, stay, flip
+    if stay >= lim.cutoff:
+        first, first_bound, second_bound = -direction, flip, stay
+    best = min(stock.level[BEST], first_bound)
+    if second_bound < lim.cutoff:
+        best = min(best, second_bound)
+    ends = first_bound > best + stock.level[REACH] * (lim.cutoff - best) and stock.num[GOES_ON] == 0
+    # the second child is put aside, then the first, where the plunge does not go on with it
+    for turn in range(2):
+        side, bound = (-first, second_bound) if turn == 0 else (first, first_bound)
+        if bound < lim.cutoff and (turn == 0 or ends):
+            _put_aside(base, node, graph, stock, rows.n, j, side, bound)
+    if ends or first_bound >= lim.cutoff:
+        return False
+    hold(box, node, j, first)
+    _raise_values(node.flips.V, graph.value, graph.num[DIRECTION], j, first)
+    node.out[BOUND] = first_bound
+    return True
+
+
+@spliced
+def _put_aside(
+    base: State, node: NodeArrays, graph: Graph, stock: Stock, n: int, j: int, side: int, bound: float
+) -> None:
+    """Store the node at hand with one more row held."""
+    place = stock.num[STORED]
+    for i in range(node.side.shape[0]):
+        stock.side[place, i] = node.side[i]
+        stock.group[place, i] = node.group[i]
+    stock.side[place, j] = side
+    if stock.num[KEEPS_V] != 0:
+        for i in range(node.side.shape[0]):
+            stock.V[place, 0, i] = node.flips.V[0, i]
+            stock.V[place, 1, i] = node.flips.V[1, i]
+        _raise_values(stock.V[place], graph.value, graph.num[DIRECTION], j, side)
+    for i in range(n):
+        stock.labelled[place, i] = base.c[i]
+    size = base.number[SIZE]
+    for a in range(size):
+        stock.members[place, a] = base.members[a]
+        stock.values[place, a] = base.c[base.members[a]]
+    stock.real[place, PLACE_BOUND], stock.real[place, PLACE_INTERCEPT] = bound, base.value[INTERCEPT]
+    whole = stock.whole
+    whole[place, PLACE_DEPTH], whole[place, PLACE_SIZE] = stock.num[DEPTH], size
+    whole[place, PLACE_GROUPS] = node.info[GROUP_SIGN]
+    stock.level[BEST] = min(stock.level[BEST], bound)
+    stock.num[STORED] += 1
+
+
+@kernel
+def _raise_values(V: FloatArray, pairs: NDArray[np.float32], direction: int, j: int, side: int) -> None:
+    """Once row j is over, the value of flipping another row is at least that of flipping both."""
+    if side == -direction:
+        row = 1 if side > 0 else 0
+        for i in range(V.shape[1]):
+            V[row, i] = max(V[row, i], pairs[j, i])
