@@ -112,12 +112,13 @@ def scaling(max_rows: int = 2_000_000, out: Path | None = None) -> None:
 def large(
     max_rows: int = 100_000_000,
     parquet_rows: Annotated[int, typer.Option(help="Rows that are also written as Parquet; 0: none.")] = 0,
+    dask_rows: Annotated[int, typer.Option(help="Rows that a Dask cluster works on, too; 0: none.")] = 0,
     out: Path | None = None,
 ) -> None:
     """Rows in pieces: time, passes, memory and objective against N, beside the fit in memory."""
     from benchmarks import large as bench
 
-    bench.run(out or RESULTS / "large.csv", max_rows, parquet_rows)
+    bench.run(out or RESULTS / "large.csv", max_rows, parquet_rows, dask_rows)
 
 
 @app.command()

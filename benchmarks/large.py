@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,13 @@ PIECE_ROWS = 250_000
 LABELLED = 10_000
 #: Rows that are made together; a piece has a whole number of them.
 BLOCK = 50_000
+WORKERS = 2
+#: What is stored of each cell.
+COLUMNS = (
+    *("objective", "count", "total", "exact", "passes", "seconds", "seconds_in_passes", "seconds_once"),
+    *("times_once", "processor_seconds", "processor_seconds_once", "extra_mb", "piece_mb"),
+    *("seconds_start", "seconds_stream", "processor_seconds_stream", "same_labels"),
+)
 
 
 class MadeSource(PieceSource):
@@ -69,13 +77,22 @@ class MadeSource(PieceSource):
 
     def pieces(self) -> Iterator[Piece]:
         """The blocks of a piece one after the other."""
+        for number in range(self.n_pieces):
+            yield Piece(number * self.piece_rows, *self.piece(number))
+
+    @property
+    def n_pieces(self) -> int:
+        """How many there are."""
+        return -(-self.n_rows // self.piece_rows)
+
+    def piece(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and labels of a piece."""
         step = self.piece_rows // BLOCK
-        for first in range(0, self.labelled_blocks, step):
-            blocks = range(first, min(first + step, self.labelled_blocks))
-            truth = [self.truth(block) for block in blocks]
-            X = [self.rows(block, own) for block, own in zip(blocks, truth, strict=True)]
-            y = [self.labels(block, own) for block, own in zip(blocks, truth, strict=True)]
-            yield Piece(first * BLOCK, np.concatenate(X), np.concatenate(y))
+        blocks = range(number * step, min((number + 1) * step, self.labelled_blocks))
+        truth = [self.truth(block) for block in blocks]
+        X = [self.rows(block, own) for block, own in zip(blocks, truth, strict=True)]
+        y = [self.labels(block, own) for block, own in zip(blocks, truth, strict=True)]
+        return np.concatenate(X), np.concatenate(y)
 
     def total(self) -> int:
         """Positives among the unlabelled rows."""
@@ -125,14 +142,22 @@ def in_parquet(source: MadeSource, folder: Path) -> PieceSource:
 def measure(rows: int, what: str, queue: multiprocessing.Queue) -> None:
     made = MadeSource(rows)
     total = made.total()
+    if what == "dask":
+        queue.put(on_a_cluster(made, total))
+        return
     with TemporaryDirectory() as folder:
         source = in_parquet(made, Path(folder)) if what == "parquet" else made
         queue.put(in_memory(made, total) if what == "memory" else stream(source, total))
 
 
-def stream(source: PieceSource, total: int) -> Row:
+def warm_up() -> None:
+    """Load and compile."""
     small = MadeSource(BLOCK)
-    fit_pieces(small, CS3VMClassifier(), n_positive=small.total(), sample_rows=1000)  # loads and compiles
+    fit_pieces(small, CS3VMClassifier(), n_positive=small.total(), sample_rows=1000)
+
+
+def stream(source: PieceSource, total: int) -> Row:
+    warm_up()
     single = min(once(source) for _ in range(2))
     piece = PIECE_ROWS * FEATURES * 4 / 2**20
     before, clock = forget_peak_memory(), Clock()
@@ -181,15 +206,73 @@ def in_memory(made: MadeSource, total: int) -> Row:
     }
 
 
+def on_a_cluster(made: MadeSource, total: int) -> Row:
+    """The same rows as Dask arrays that tasks make, beside the stream in the same process.
+
+    The cluster is running when the clock of the fit starts; what starting it and loading the package on its
+    workers takes is told, too.
+    """
+    from distributed import Client
+
+    from cs3vm.large.dask import DaskCS3VMClassifier
+    from cs3vm.large.dask_client import local_cluster
+
+    warm_up()
+    clock = Clock()
+    expected = fit_pieces(made, CS3VMClassifier(), n_positive=total)
+    streamed, streamed_work = clock.read()
+    clock = Clock()
+    with local_cluster(n_workers=WORKERS, threads_per_worker=1) as cluster, Client(cluster) as client:
+        client.run(warm_up)
+        start, _ = clock.read()
+        X, y = as_arrays(made, client)
+        before, clock = sum(client.run(time.process_time).values()), Clock()
+        clf = DaskCS3VMClassifier(client).fit(X, y, n_positive=total)
+        seconds, worked = clock.read()
+        worked += sum(client.run(time.process_time).values()) - before
+        same = np.array_equal(clf.transduction_.compute(), expected.transduction(made))
+    fit = clf.large_fit_
+    return {
+        "objective": f"{fit.objective:.6g}",
+        "count": f"{fit.counts[0]:.0f}",
+        "total": total,
+        "exact": fit.exact,
+        "passes": fit.n_passes,
+        "seconds": f"{seconds:.3g}",
+        "seconds_in_passes": f"{sum(done.seconds for done in fit.passes):.3g}",
+        "processor_seconds": f"{worked:.3g}",
+        "seconds_start": f"{start:.3g}",
+        "seconds_stream": f"{streamed:.3g}",
+        "processor_seconds_stream": f"{streamed_work:.3g}",
+        "same_labels": same,
+    }
+
+
+def as_arrays(made: MadeSource, client: Any) -> tuple[Any, Any]:
+    """Dask arrays of rows and labels, made on the workers in every pass."""
+    import dask.array as da
+    from dask import delayed
+
+    source = client.scatter(made, broadcast=True)
+    parts = [delayed(MadeSource.piece)(source, number) for number in range(made.n_pieces)]
+    lengths = [min(made.piece_rows, made.n_rows - i * made.piece_rows) for i in range(made.n_pieces)]
+    X = [
+        da.from_delayed(part[0], (length, FEATURES), np.float32)
+        for part, length in zip(parts, lengths, strict=True)
+    ]
+    y = [da.from_delayed(part[1], (length,), float) for part, length in zip(parts, lengths, strict=True)]
+    return da.concatenate(X), da.concatenate(y)
+
+
 def cell(rows: int, what: str) -> Row:
     """Each in a process of its own, so that its peak memory is its own."""
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
-    process = context.Process(target=measure, args=(rows, what, queue))
+    process = context.Process(target=measure, args=(rows, what, queue), daemon=False)
     process.start()
     found: Row = queue.get()
     process.join()
-    return found
+    return {name: found.get(name, "") for name in COLUMNS}
 
 
 def table(rows: list[Row]) -> str:
@@ -201,7 +284,7 @@ def table(rows: list[Row]) -> str:
     ]
     in_memory = {row["rows"]: row for row in rows if row["what"] == "memory"}
     for row in sorted(rows, key=lambda one: int(one["rows"])):
-        if row["what"] == "memory":
+        if row["what"] in ("memory", "dask"):
             continue
         other = in_memory.get(row["rows"])
         cells = [
@@ -220,19 +303,38 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def dask_lines(rows: list[Row]) -> str:
+    """What Dask took beside the stream, as Markdown."""
+    lines = ["| rows | Dask, two workers | stream, beside it | times | starting the cluster | labels |"]
+    lines.append("|--:|--:|--:|--:|--:|---|")
+    for row in rows:
+        if row["what"] == "dask":
+            times, work = (
+                float(row[name]) / float(row[f"{name}_stream"]) for name in ("seconds", "processor_seconds")
+            )
+            same = "the same" if row["same_labels"] == "True" else "differ"
+            lines.append(
+                f"| {int(row['rows']):,} | {row['seconds']} ({row['processor_seconds']}) s "
+                f"| {row['seconds_stream']} ({row['processor_seconds_stream']}) s | {times:.2f} ({work:.2f}) "
+                f"| {row['seconds_start']} s | {same} |"
+            )
+    return "\n".join(lines)
+
+
 def _times(row: Row) -> float:
     """The work of a pass in units of reading and multiplying all rows once."""
     return float(row["processor_seconds"]) / (int(row["passes"]) * float(row["processor_seconds_once"]))
 
 
-def run(out: Path, max_rows: int, parquet_rows: int) -> None:
+def run(out: Path, max_rows: int, parquet_rows: int, dask_rows: int) -> None:
     sizes = [size for size in SIZES if size <= max_rows]
     cells = [{"rows": rows, "what": "stream"} for rows in sizes]
     cells += [{"rows": rows, "what": "memory"} for rows in sizes if rows <= IN_MEMORY]
     cells += [{"rows": parquet_rows, "what": "parquet"}] if parquet_rows else []
+    cells += [{"rows": dask_rows, "what": "dask"}] if dask_rows else []
     for row in run_cells(out, sorted(cells, key=lambda one: one["rows"]), cell):
         print(
             f"{row['rows']:>9} rows  {row['what']:<8} {row['seconds']} s  objective {row['objective']}  "
-            f"{row['passes'] or '-'} passes  memory {row['extra_mb']} MB",
+            f"{row['passes'] or '-'} passes  memory {row['extra_mb'] or '-'} MB",
             flush=True,
         )

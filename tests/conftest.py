@@ -51,6 +51,7 @@ SLOW = (
     "tests/cli/test_margins.py::test_the_summary_shows_totals",
     "tests/cli/test_margins.py::test_totals_by_two_columns",
     "tests/cli/test_margins.py::test_weights_are_the_unit",
+    "tests/cli/test_pieces.py::test_a_run_that_is_killed_again_and_again_goes_on",
     "tests/cli/test_pieces.py::test_a_run_that_is_killed_leaves_the_old_output_and_is_resumed",
     "tests/cli/test_pieces.py::test_a_small_folder_is_fitted_as_a_file_would_be",
     "tests/cli/test_pieces.py::test_labels_do_not_depend_on_files_and_pieces",

@@ -35,6 +35,14 @@ def test_they_add_up_exactly(fitted):
     assert p[unlabelled & (truth == 1), 1].mean() > p[unlabelled & (truth == 0), 1].mean() + 0.3
 
 
+def test_the_rule_for_new_rows_adds_up_over_all_of_them_too(fitted):
+    X, y, truth, _, _, _, fit, calibrated = fitted
+    unlabelled = np.isnan(y)
+    p = fit.to_local().predict_proba(X[unlabelled])[:, 1]
+    assert p.sum() == pytest.approx(truth[unlabelled].sum(), rel=1e-6)
+    assert calibrated.total == pytest.approx(truth[unlabelled].sum(), rel=1e-6)
+
+
 def test_the_pieces_do_not_matter(fitted):
     X, y, _, region, _, source, fit, calibrated = fitted
     other = ArraySource(X, y, groups=region, piece_rows=begins(len(X), 9))

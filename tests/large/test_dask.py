@@ -158,6 +158,54 @@ def test_a_worker_that_is_killed_costs_its_tasks_only(client, table, expected, t
     assert np.array_equal(clf.transduction_.compute(), expected[1])
 
 
+def test_what_rows_and_labels_are_both_made_from_is_made_once_in_a_pass(table):
+    X, y, n = table
+    made = []
+
+    def part(i):
+        made.append(i)
+        rows = slice(1000 * i, 1000 * (i + 1))
+        return X[rows], y[rows]
+
+    parts = [dask.delayed(part)(i) for i in range(3)]
+    rows = da.concatenate([da.from_delayed(one[0], (1000, 4), float) for one in parts])
+    labels = da.concatenate([da.from_delayed(one[1], (1000,), float) for one in parts])
+    with dask.config.set(scheduler="synchronous"):
+        clf = DaskCS3VMClassifier(**QUICK)
+        clf._client = lambda: None
+        clf.fit(rows, labels, n_positive=n)
+    assert len(made) == 3 * clf.large_fit_.n_passes
+
+
+def test_chunks_that_are_not_as_long_as_they_say(client, table):
+    X, y, _ = table
+    rows = da.concatenate([da.from_delayed(dask.delayed(X[:900]), (1000, 4), float)] * 3)
+    message = refused(rows, da.from_array(y, chunks=1000))
+    assert "has 900 rows, but its collection says 1000" in message
+
+
+@pytest.mark.parametrize("as_frames", [False, True])
+def test_probabilities_add_up_over_all_rows(client, table, as_frames):
+    X, y, n = table
+    unlabelled = np.isnan(y)
+    frame = as_frame(X, y, 3)
+    given = (
+        (frame[NAMES], frame.y) if as_frames else (da.from_array(X, chunks=(700, 4)), da.from_array(y, 700))
+    )
+    clf = DaskCS3VMClassifier(client, **QUICK).fit(*given, n_positive=n)
+    new, own = clf.predict_proba(given[0]).compute(), clf.probabilities_.compute()
+    if as_frames:
+        assert own.index.equals(new.index)
+        assert own.columns.tolist() == new.columns.tolist() == [0.0, 1.0]
+        new, own = new.to_numpy(), own.to_numpy()
+    for found in (new, own):
+        assert found[unlabelled, 1].sum() == pytest.approx(n, rel=1e-6)
+    assert np.allclose(new[unlabelled], own[unlabelled], rtol=1e-6)
+    assert np.array_equal(own[~unlabelled, 1], y[~unlabelled])
+    rows = pd.DataFrame(X, columns=NAMES) if as_frames else X
+    assert np.array_equal(clf.predict_proba(rows), pickle.loads(pickle.dumps(clf)).predict_proba(rows))
+
+
 # -- errors reach the caller ---------------------------------------------------------------------------
 def test_a_task_that_raises(client, table):
     X, y, n = table

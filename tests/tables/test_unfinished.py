@@ -7,7 +7,8 @@ import pickle
 import pytest
 
 from cs3vm.exceptions import OutputError
-from cs3vm.tables.unfinished import Unfinished, _Plain
+from cs3vm.tables import unfinished
+from cs3vm.tables.unfinished import Unfinished, _Plain, put_back
 
 
 class Pass:
@@ -57,6 +58,53 @@ def test_the_output_replaces_the_old_one(tmp_path):
         work.publish()
         assert (target / "file").read_text() == text
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def killed_between_renames(target, monkeypatch):
+    """Leave what a process leaves that is killed after the old output made room."""
+    work = Unfinished(target, "key")
+    (work.output / "file").write_text("new")
+    renamed = []
+
+    def rename(one, other):
+        if renamed:
+            raise KeyboardInterrupt
+        renamed.append(os_rename(one, other))
+
+    with monkeypatch.context() as patched:
+        os_rename = os.rename
+        patched.setattr(unfinished.os, "rename", rename)
+        with pytest.raises(KeyboardInterrupt):
+            work.publish()
+    work.close()
+    assert not target.exists()
+
+
+def test_an_old_output_that_made_room_is_put_back(tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "file").write_text("old")
+    killed_between_renames(target, monkeypatch)
+    put_back(target)
+    assert (target / "file").read_text() == "old"
+    killed_between_renames(target, monkeypatch)
+    again = Unfinished(target, "key", resume=True)  # does the same, and goes on
+    assert (target / "file").read_text() == "old"
+    (again.output / "file").write_text("newest")
+    again.publish()
+    assert (target / "file").read_text() == "newest"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_old_output_whose_place_is_taken_is_removed(tmp_path):
+    target = tmp_path / "out"
+    work = Unfinished(target, "key")
+    work.publish()
+    left = tmp_path / ".out.unfinished" / "old"  # as if killed while it was removed
+    left.mkdir(parents=True)
+    put_back(target)
+    assert not left.exists()
+    assert target.exists()
 
 
 def test_what_is_read_back_runs_no_code(tmp_path):

@@ -21,11 +21,12 @@ from ..large.calibration import Calibrated
 from ..large.fitting import fit_pieces
 from ..large.large_fit import LargeFit
 from ..large.rounds import PassDone
+from ..learn.calibrating import estimate_probabilities
 from ..tables.files import check_outputs
 from ..tables.frames import FramePiece, Frames, TextFrames, is_collection, open_frames
 from ..tables.model_file import make_model, save_model
 from ..tables.reading import write_csv
-from ..tables.unfinished import SavedPasses, Unfinished
+from ..tables.unfinished import SavedPasses, Unfinished, put_back
 from .common import tell
 from .inputs import Question
 from .looks import Looks, look
@@ -90,7 +91,9 @@ def fit_in_pieces(question: Question, settings: Settings, options: PieceOptions,
             accuracy=options.accuracy,
             certainty=False,
         )
-        calibrated = found.calibrated(source, hide=bool(looks.accuracy), callback=run.done)
+        hide = bool(looks.accuracy)
+        calibrated = found.calibrated(source, hide=hide, callback=run.done)
+        looks = looks._replace(probable=estimate_probabilities(found.classifier.fit_, hide=hide))
         written = _write_labels(data, calibrated, question, unfinished.output, run)
         if question.by is not None:
             groups = replace(group_totals(calibrated, written.groups), notes=(NO_INTERVALS,))
@@ -113,6 +116,7 @@ def open_table(path: Path) -> Frames:
 
 def check_target(out: Path, path: Path, frames: Frames, *, force: bool) -> None:
     """Refuse places where the output cannot be, before the work begins."""
+    put_back(out)
     inside = path if path.is_dir() else None
     if inside is not None and inside.resolve() in (out.resolve(), *out.resolve().parents):
         raise OutputError(f"{out} is inside the table {path}: choose another place with --out")
@@ -189,8 +193,8 @@ class _Runner:
 def _check(settings: Settings) -> None:
     """Refuse, in the words of the command line, what is not possible for rows in pieces."""
     refused = {
-        f"--method {settings.method}": settings.method not in ("auto", "direct")
-        and "leave it out, or give a sample of the rows that fits into --memory",
+        f"--method {settings.method}": settings.method not in ("auto", "direct", "top_tau")
+        and "leave it out, use top_tau, or give a sample of the rows that fits into --memory",
         f"--norm {settings.norm}": settings.norm != "l2" and "leave it out",
         "--group-intercepts": settings.group_intercepts and "leave it out",
         "--side-margin 0": settings.side_margin != "auto"

@@ -2,12 +2,13 @@
 
 How steep they are is learnt in memory, from the labelled rows and the sample. The shifts begin with those
 that the sample asks for; passes over all rows add up the probabilities exactly, and Newton's method corrects
-the shifts until every total is met. See :mod:`cs3vm.learn.shifting`.
+the shifts until every total is met. See :mod:`cs3vm.learn.shifting`. The rule for new rows, which knows no
+groups, adds up to the same number of positives over all rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
@@ -36,7 +37,8 @@ class Calibrated:
     labeller: Labeller
     slope: float  #: of the scores of the plane
     shifts: FloatArray  #: of each cell
-    elsewhere: float  #: the shift of rows that do not count
+    elsewhere: float  #: the shift of rows that do not count, and of new ones
+    total: float = np.nan  #: what they add up to over all unlabelled rows
 
     def __call__(self, piece: Piece) -> FloatArray:
         """A column per class; a label that was given is certain."""
@@ -122,7 +124,30 @@ def calibrate(
         curvature = (membership * np.where(fixed != 0.0, 0.0, sums[:, 1])) @ membership.T
         block = curvature[np.ix_(moving, moving)] + np.diag(1e-12 * weight[moving] + 1e-300)
         shifts[moving] += np.linalg.solve(block, missed[moving])
-    return calibrated
+    return replace(calibrated, total=float(sums[:, 0].sum()))
+
+
+def for_new_rows(passes: Passes, calibrated: Calibrated, local: Fit, *, hide: bool = True) -> Calibrated:
+    """The same with a shift for new rows that adds up over all rows, too; the local fit gets it as well.
+
+    Where a student predicts new rows, whose scores are others, the local fit keeps what adds up over its own.
+    """
+    labeller, slope = calibrated.labeller, calibrated.slope
+    shift = float(calibrated.shifts[0])
+    if len(calibrated.shifts) > 1:
+        shift = calibrated.elsewhere
+        for _ in range(MOST_PASSES):
+            adder = Adder(Calibrated(labeller, slope, np.full(len(calibrated.shifts), shift), shift))
+            count, variance = passes.run("probabilities", adder, adder.combine).values().sum(axis=0)
+            missed = calibrated.total - float(count)
+            if abs(missed) <= TOLERANCE * max(calibrated.total, 1.0) or variance <= 0.0:
+                break
+            shift += missed / float(variance)
+    found = estimate_probabilities(local, hide=hide)
+    sign = -1.0 if labeller.positive == 0 else 1.0
+    own = found.own._replace(shifts=np.array([0.0, sign * shift]))
+    local.probable[hide] = replace(found, own=own, rule=found.rule if local.has_student else own)
+    return replace(calibrated, elsewhere=shift)
 
 
 def _settled(membership: FloatArray, whole: FloatArray, known: Counts) -> FloatArray:

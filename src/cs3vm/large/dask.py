@@ -13,6 +13,7 @@ from .._typing import LabelArray
 from ..exceptions import InvalidProblemError
 from ..learn.calibrating import estimate_probabilities
 from ..learn.classifier import CS3VMClassifier
+from .calibration import Calibrated
 from .dask_client import need_dask
 from .dask_source import DaskSource, is_frame, rows_of
 from .fitting import fit_pieces
@@ -38,6 +39,8 @@ class DaskCS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     transduction_
         Lazy: the label of every row of ``fit``, as given or by the plane.
+    probabilities_
+        Lazy: the probability of each class for every row of ``fit``; they add up to every total.
     large_fit_
         The :class:`~cs3vm.large.large_fit.LargeFit`: objective, counts, passes.
     classes_, n_features_in_, feature_names_in_
@@ -77,7 +80,8 @@ class DaskCS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return type(self)(self.client, **clone(self.local).get_params(deep=False))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "client": None}  # a connection cannot be kept
+        kept = {name: value for name, value in vars(self).items() if name != "_source"}
+        return {**kept, "client": None}  # a connection cannot be kept, nor tasks that belong to it
 
     # -- fit -----------------------------------------------------------------------------------------------
     def fit(
@@ -111,7 +115,9 @@ class DaskCS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, self.n_features_in_ = fitted.classes_, fitted.n_features_in_
         if source.names is not None:
             self.feature_names_in_ = np.array(source.names, dtype=object)
-        self.transduction_ = _lazy_labels(source, X, found.labeller)
+        self._source = source
+        self._calibrated: Calibrated | None = None
+        self.transduction_ = _lazy_rows(source, LabelPiece(found.labeller), found.labeller.classes.dtype)
         return self
 
     def _client(self) -> Any:
@@ -148,10 +154,31 @@ class DaskCS3VMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Lazy: the probability of each class; a data frame for a data frame.
 
         The first call hides labels to learn how steep probabilities are, which takes about as long as a fit
-        in memory.
+        in memory, and reads the rows of ``fit`` a few times, so that probabilities add up to the total over
+        all of them. A classifier that was pickled before that has only its sample to add up over.
         """
-        estimate_probabilities(self.to_local().fit_)  # here, and not in every task
+        self._calibrate()
         return self._lazy(X, "predict_proba", np.dtype(float))
+
+    @property
+    def probabilities_(self) -> Any:
+        """Lazy: the probability of each class for every row of ``fit``; that of a given label is 1.
+
+        Over the unlabelled rows they add up to every total, also to those of groups.
+        """
+        calibrated = self._calibrate()
+        if calibrated is None:
+            raise AttributeError("probabilities_ needs the rows of fit, which are not pickled: fit again")
+        return _lazy_rows(
+            self._source, ProbablePiece(calibrated, self.classes_), np.dtype(float), self.classes_
+        )
+
+    def _calibrate(self) -> Calibrated | None:
+        """What gives rows of ``fit`` their probabilities, computed once; None after pickling."""
+        if self._fitted and self._calibrated is None and hasattr(self, "_source"):
+            self._calibrated = self.large_fit_.calibrated(self._source)
+        estimate_probabilities(self.to_local().fit_)  # here, and not in every task
+        return self._calibrated if hasattr(self, "_source") else None
 
     def _lazy(self, X: Any, method: str, kind: Any) -> Any:
         from dask import delayed
@@ -230,16 +257,33 @@ class LabelPiece:
         return pd.Series(labels, index=X.index)
 
 
-def _lazy_labels(source: DaskSource, X: Any, labeller: Labeller) -> Any:
-    parts = source.delayed_pieces(LabelPiece(labeller))
+@dataclass(frozen=True, eq=False)
+class ProbablePiece:
+    """Probabilities of a partition of the table that was fitted."""
+
+    calibrated: Calibrated
+    classes: LabelArray
+
+    def __call__(self, X: Any, piece: Piece) -> Any:
+        """A data frame with the index of one, or an array."""
+        found = self.calibrated(piece)
+        if not hasattr(X, "columns"):
+            return found
+        import pandas as pd
+
+        return pd.DataFrame(found, index=X.index, columns=self.classes.tolist())
+
+
+def _lazy_rows(
+    source: DaskSource, function: Callable[[Any, Piece], Any], kind: Any, classes: Any = None
+) -> Any:
+    """What a function says about the rows of ``fit``, lazily; with classes, a column for each."""
+    parts = source.delayed_pieces(function)
     if not source.is_frame:
-        return _joined(parts, tuple(source.lengths), labeller.classes.dtype, None)
+        return _joined(parts, tuple(source.lengths), kind, None if classes is None else len(classes))
     import dask.dataframe as dd
 
-    divisions = X.divisions if X.known_divisions else None
-    return dd.from_delayed(
-        parts, meta=_meta(labeller.classes.dtype, None), divisions=divisions, verify_meta=False
-    )
+    return dd.from_delayed(parts, meta=_meta(kind, classes), divisions=source.divisions, verify_meta=False)
 
 
 def _meta(kind: Any, classes: Any) -> Any:

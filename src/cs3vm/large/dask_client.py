@@ -22,13 +22,33 @@ def need_dask() -> None:
 
 
 @contextmanager
+def local_cluster(**options: Any) -> Iterator[Any]:
+    """Workers on this machine, with memory to work in.
+
+    Dask has its workers give memory back to the system at once. A pass takes and frees arrays all the time:
+    to get fresh pages for each takes workers as long again as the work itself.
+    """
+    import dask
+    from distributed import LocalCluster
+
+    environ = "distributed.nanny.pre-spawn-environ"
+    kept = {
+        name: value
+        for name, value in dask.config.get(environ, {}).items()
+        if name != "MALLOC_TRIM_THRESHOLD_"
+    }
+    with dask.config.set({environ: kept}), LocalCluster(dashboard_address=":0", **options) as cluster:
+        yield cluster
+
+
+@contextmanager
 def connect(cluster: str) -> Iterator[Any]:
     """A client of the cluster at an address, or of one on this machine while it is needed."""
     need_dask()
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     if cluster == "local":
-        with LocalCluster(dashboard_address=":0") as own, Client(own) as client:
+        with local_cluster() as own, Client(own) as client:
             yield client
         return
     try:

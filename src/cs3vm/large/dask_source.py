@@ -58,17 +58,20 @@ class DaskSource:
         _check_collection(X, "X")
         if not self.is_frame and X.ndim != 2:
             raise InvalidProblemError(f"X must have rows and columns, but has {X.ndim} dimensions")
+        self.divisions = X.divisions if self.is_frame and X.known_divisions else None
         columns = _group_columns(groups)
         self.group_names = tuple(columns)
+        X, y, sample_weight, columns = _divided_alike(X, y, sample_weight, columns)
         self.partitions = _partitions(X, y, sample_weight, columns)
         names = tuple(map(str, X.columns)) if self.is_frame else None
         self.names, self.n_columns = names, int(X.shape[1]) if names is None else len(names)
-        self.lengths = self._find_lengths(X)
+        known = _known_lengths([X, y, sample_weight, *columns.values()])
+        self.lengths = self._find_lengths() if known is None else known
         self.first_rows = np.append(0, np.cumsum(self.lengths)[:-1]).astype(int).tolist()
         self.n_rows: int | None = int(sum(self.lengths))
 
-    def _find_lengths(self, X: Any) -> list[int]:
-        """Rows of each partition; all columns must agree, which one cheap pass looks up."""
+    def _find_lengths(self) -> list[int]:
+        """Rows of each partition; all columns must agree, which one pass looks up."""
         from dask import delayed
 
         tasks = [delayed(_look)(list(part), list(self.group_names)) for part in self.partitions]
@@ -92,11 +95,7 @@ class DaskSource:
 
     def reduce(self, function: Callable[[Piece], T], combine: Callable[[T, T], T]) -> T:
         """One pass; an error in a task is raised here."""
-        parts = [
-            [self.first_rows[part.number], list(part)]
-            for part in self.partitions
-            if self.lengths[part.number] > 0
-        ]
+        parts = [self._described(part) for part in self.partitions if self.lengths[part.number] > 0]
         if not parts:
             return function(empty_piece(self))
         read = ReadPartition(self.group_names)
@@ -108,10 +107,11 @@ class DaskSource:
         from dask import delayed
 
         work, read = delayed(function), ReadPartition(self.group_names)
-        return [
-            delayed(_apply)(work, read, [self.first_rows[part.number], list(part)])
-            for part in self.partitions
-        ]
+        return [delayed(_apply)(work, read, self._described(part)) for part in self.partitions]
+
+    def _described(self, part: Partition) -> list[Any]:
+        """What a task has to know to make a piece of a partition."""
+        return [self.first_rows[part.number], self.lengths[part.number], list(part)]
 
 
 class ReadPartition:
@@ -126,8 +126,14 @@ class ReadPartition:
 
     def piece(self, part: list[Any]) -> Piece:
         """The piece."""
-        first_row, (number, X, y, weight, groups) = part
+        first_row, n_rows, (number, X, y, weight, groups) = part
         columns = [] if groups is None else groups
+        for column in (X, y, weight, *columns):
+            if column is not None and len(column) != n_rows:
+                raise InvalidProblemError(
+                    f"partition {number} has {len(column)} rows, but its collection says {n_rows}: give the "
+                    "true lengths of chunks, or NaN where they are not known"
+                )
         return Piece(
             int(first_row),
             rows_of(X, f"partition {number}"),
@@ -139,7 +145,7 @@ class ReadPartition:
 
 
 def _apply(function: Callable[[Any, Piece], Any], read: ReadPartition, part: list[Any]) -> Any:
-    return function(part[1][1], read.piece(part))
+    return function(part[2][1], read.piece(part))
 
 
 def _look(part: list[Any], group_names: list[str]) -> Seen:
@@ -210,18 +216,49 @@ def _group_columns(groups: Any) -> dict[str, Any]:
     return {"": groups}
 
 
-def _partitions(X: Any, y: Any, weight: Any, groups: dict[str, Any]) -> list[Partition]:
+def _divided_alike(X: Any, y: Any, weight: Any, groups: dict[str, Any]) -> list[Any]:
+    """X, y, weights and groups with the rows of a partition in one chunk; arrays of known lengths as X is."""
     if not is_frame(X) and len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})
-    blocks = _blocks(X)
+    for what, column in {"y": y, "sample_weight": weight, **groups}.items():
+        if column is not None:
+            _check_collection(column, what or "groups")
+    own = {name: _aligned(column, X) for name, column in groups.items()}
+    return [X, *(None if column is None else _aligned(column, X) for column in (y, weight)), own]
+
+
+def _known_lengths(collections: list[Any]) -> list[int] | None:
+    """Rows of each partition, where arrays say so."""
+    chunks = [None if not hasattr(one, "chunks") else one.chunks[0] for one in collections if one is not None]
+    first = chunks[0]
+    if first is None or np.isnan(first).any() or any(own != first for own in chunks):
+        return None
+    return [int(length) for length in first]
+
+
+def _share_tasks(collections: list[Any]) -> bool:
+    """Whether arrays are made from the same tasks: optimised one by one, each would make them for itself."""
+    seen: set[Any] = set()
+    for one in collections:
+        if one is None or is_frame(one) or not hasattr(one, "chunks"):
+            continue
+        own = set(one.__dask_graph__())
+        if own & seen:
+            return True
+        seen |= own
+    return False
+
+
+def _partitions(X: Any, y: Any, weight: Any, groups: dict[str, Any]) -> list[Partition]:
+    plain = _share_tasks([X, y, weight, *groups.values()])
+    blocks = _blocks(X, plain)
     columns = {"y": y, "sample_weight": weight, **groups}
     tasks = {}
     for what, column in columns.items():
         if column is None:
             tasks[what] = [None] * len(blocks)
             continue
-        _check_collection(column, what or "groups")
-        tasks[what] = _blocks(_aligned(column, X))
+        tasks[what] = _blocks(column, plain)
         if len(tasks[what]) != len(blocks):
             raise InvalidProblemError(
                 f"{what or 'groups'} has {len(tasks[what])} partitions, X has {len(blocks)}: give "
@@ -246,7 +283,7 @@ def _aligned(column: Any, X: Any) -> Any:
     return column
 
 
-def _blocks(collection: Any) -> list[Any]:
-    """A task for each partition."""
-    blocks = collection.to_delayed()
+def _blocks(collection: Any, plain: bool) -> list[Any]:
+    """A task for each partition; ``plain`` leaves arrays as they are."""
+    blocks = collection.to_delayed(optimize_graph=is_frame(collection) or not plain)
     return list(blocks.ravel()) if isinstance(blocks, np.ndarray) else list(blocks)

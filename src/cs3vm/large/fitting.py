@@ -22,7 +22,7 @@ from .order_statistic import NEAREST, Reader
 from .outcome import Plane, Summer, divisions, draw_rows
 from .pieces import Source
 from .representatives import Given, Representatives, in_row_order, represent
-from .rounds import Judge, PassDone, Passes, known_counts, search
+from .rounds import TOP_TAU, Judge, PassDone, Passes, known_counts, search
 from .survey import Asked, Survey, Surveyor
 
 #: Unlabelled rows that are drawn into memory; a table with no more of them is fitted as a whole.
@@ -106,7 +106,8 @@ def _parameters(classifier: CS3VMClassifier | None) -> Parameters:
     classifier._validate_params()
     parameters = Parameters.of(classifier)
     refused = {
-        "method": parameters.method not in ("auto", "direct") and "use method='direct'",
+        "method": parameters.method not in ("auto", "direct", TOP_TAU)
+        and "use method='direct', or 'top_tau' for the simple rule",
         "norm": parameters.norm != "l2" and "use norm='l2'",
         "kernel": parameters.kernel == "precomputed" and "give features and the name of a kernel",
         "group_intercepts": parameters.group_intercepts and "leave it out",
@@ -122,7 +123,7 @@ def _parameters(classifier: CS3VMClassifier | None) -> Parameters:
         raise InvalidProblemError(
             f"options has {', '.join(map(repr, unknown))}: rows in pieces know 'patience' and 'callback' only"
         )
-    return replace(parameters, method="direct")
+    return parameters if parameters.method == TOP_TAU else replace(parameters, method="direct")
 
 
 def _columns(source: Source, given: tuple[str, ...] | None) -> tuple[str, ...]:

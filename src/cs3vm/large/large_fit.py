@@ -11,7 +11,7 @@ from .._typing import FloatArray, LabelArray
 from ..learn.classifier import CS3VMClassifier
 from ..learn.group_totals import GroupTotals
 from .by_group import totals_by
-from .calibration import Calibrated, calibrate
+from .calibration import Calibrated, calibrate, for_new_rows
 from .labeller import Labeller, PieceLabels
 from .pieces import PieceSource, Source
 from .rounds import PassDone, Passes
@@ -92,10 +92,14 @@ class LargeFit:
         """A function of a piece that gives the probability of each class; they add up to the totals.
 
         How steep they are is learnt in memory, by hiding labels, unless ``hide`` is false; passes over all
-        rows make them add up.
+        rows make them add up. From then on ``predict_proba`` of the local classifier adds up over all rows,
+        too, and not only over the sample.
         """
-        passes = Passes(source, callback)
-        return calibrate(passes, self.labeller, self.classifier.fit_, self.known, self.weights, hide=hide)
+        passes, local = Passes(source, callback), self.classifier.fit_
+        found = calibrate(passes, self.labeller, local, self.known, self.weights, hide=hide)
+        if self.labeller.remembered is not None:  # its rows are all there are
+            return found
+        return for_new_rows(passes, found, local, hide=hide)
 
     def totals_by(self, source: Source, column: str, calibrated: Calibrated | None = None) -> GroupTotals:
         """How many positives each group of a column of groups has, by probabilities and by labels.

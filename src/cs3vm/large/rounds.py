@@ -16,12 +16,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .._typing import FloatArray
+from ..convex.svm import root_bound, solve_convex
 from ..engine.heuristic.improve import improve
 from ..exceptions import CS3VMError, Note
 from ..model import norms
 from ..model.intercept import HingeSum
 from ..model.problem import Problem
 from ..model.result import Result
+from ..model.status import Status
 from ..model.totals import Total, Totals
 from .order_statistic import NEAREST, Counter, Reader, Threshold, Weighing
 from .pieces import Piece, Source
@@ -29,6 +31,10 @@ from .representatives import Representatives
 from .selection import LADDER, Chosen, Counts, choose
 
 T = TypeVar("T")
+#: The method without a search: the SVM of the labelled rows, moved to the total.
+TOP_TAU = "top_tau"
+#: How much dearer than any hinge loss a miss is then; scores of rows that were not drawn may be larger.
+DEAR = 1e3
 #: Rounds at most.
 ROUNDS = 6
 #: Steps from the plane towards the one that a round found.
@@ -41,6 +47,8 @@ IMPROVEMENT = 1e-4
 FIRST_WORK, ROUND_WORK, PATIENCE = 4e9, 3e8, 20
 #: Passes for one plane at most: two are usual.
 MOST_PASSES = 8
+#: So many times more rows than different scores mean that all scores can be kept.
+FEW = 5
 #: Drawn rows beyond those near the plane that a round has.
 FAR_ROWS = 60_000
 
@@ -94,6 +102,8 @@ class Judge:
         self.table, self.passes, self.most = table, passes, most
         survey = table.survey
         self.counts = known_counts(table)
+        if table.parameters.method == TOP_TAU:
+            self.counts = self.counts._replace(penalty=_dear(table.problem))
         self.reader = Reader(survey.cells, survey.asked.mark, self.counts.weighing)
         margin = table.problem.side_margin
         automatic = isinstance(table.parameters.side_margin, str)
@@ -132,6 +142,8 @@ class Judge:
         best = replace(problem, side_margin=0.0).best_intercept(w)
         at = 0.0 if best is None else -best.b
         drawn = self.table.plane_scores(w)(self.table.survey.drawn.X)[0]
+        if FEW * len(np.unique(drawn)) <= min(len(drawn), self.most):  # equal rows are kept together
+            return Threshold(at, np.inf)
         distance = np.abs(drawn - at)
         wanted = max(20, int(0.5 * self.most / self.rows_per_drawn))
         if wanted >= len(distance):
@@ -146,16 +158,22 @@ def search(judge: Judge, seconds: float) -> tuple[Judged, Result]:
     The seconds are for the searches in memory: passes take as long as they take.
     """
     table = judge.table
+    if table.parameters.method == TOP_TAU:
+        return _of_labelled_rows(judge)
     problem = alike_weights(table.problem)
     first = _solve(judge, problem, seconds, FIRST_WORK)
     left = seconds - first.seconds
     w = np.zeros(problem.d) if first.coef is None else first.coef
     best = judge.settle("intercept", judge.judge("intercept", w[None], [judge.guess(table.problem, w)])[0])
+    known = False  # whether a search has seen all rows
     for _ in range(ROUNDS):
-        if best.chosen.near.complete == np.inf or left <= 0.0:
-            break  # there are no other rows, or there is no time
+        if left <= 0.0:
+            break
         problem = round_problem(judge, best)
-        step = _solve(judge, problem, left, ROUND_WORK, best.w)
+        thorough = not known and best.chosen.near.complete == np.inf  # all rows, equal ones together
+        known |= thorough
+        work = FIRST_WORK if thorough else ROUND_WORK
+        step = _solve(judge, problem, left, work, best.w, thorough=thorough)
         left, end = left - step.seconds, step.coef
         if end is None:
             break
@@ -172,6 +190,27 @@ def search(judge: Judge, seconds: float) -> tuple[Judged, Result]:
     return best, first
 
 
+def _of_labelled_rows(judge: Judge) -> tuple[Judged, Result]:
+    """The plane of the labelled rows' SVM, moved until the totals are met as nearly as they can be."""
+    problem = judge.table.problem
+    began = perf_counter()
+    w, bound = solve_convex(problem).w.copy(), root_bound(problem)
+    first = Result(problem, Status.FEASIBLE, w, 0.0, None, lower_bound=bound, seconds=perf_counter() - began)
+    (found,) = judge.judge("intercept", w[None], [judge.guess(problem, w)])
+    best = judge.settle("intercept", found)
+    if not np.isfinite(best.value):
+        raise _no_room(problem.side_margin)
+    return best, first
+
+
+def _dear(problem: Problem) -> FloatArray:
+    """Prices of the totals, in the same proportions, that make a miss dearer than any hinge loss."""
+    w = solve_convex(problem).w
+    spread = 1.0 + sum(float(np.abs(rows @ w).max(initial=0.0)) for rows in (problem.X, problem.U))
+    penalty = problem.totals.penalty
+    return np.asarray(DEAR * spread * float(problem.C.sum()) * penalty / penalty.min(initial=np.inf))
+
+
 def _no_room(margin: float) -> CS3VMError:
     start = f"no hyperplane was found that keeps all rows {margin:g} away: lower"
     return CS3VMError(
@@ -180,11 +219,17 @@ def _no_room(margin: float) -> CS3VMError:
 
 
 def _solve(
-    judge: Judge, problem: Problem, seconds: float, work: float, start: FloatArray | None = None
+    judge: Judge,
+    problem: Problem,
+    seconds: float,
+    work: float,
+    start: FloatArray | None = None,
+    thorough: bool = True,
 ) -> Result:
     """What the heuristic finds on rows in memory; its answer is only a direction to look in.
 
-    Where hardly any two rows are equal, a plane through some of them is as good, and found faster.
+    Where hardly any two rows are equal, a plane through some of them is as good, and found faster. A search
+    that is not thorough stays near its start.
     """
     parameters = judge.table.parameters
     options = parameters.further_options()
@@ -196,9 +241,9 @@ def _solve(
             work_limit=min(work, parameters.work_limit or np.inf),
             random_state=parameters.seed,
             callback=options.get("callback"),
-            patience=0 if start is not None else int(options.get("patience", PATIENCE)),
-            again=start is not None,
-            nearby=start is not None,
+            patience=int(options.get("patience", PATIENCE)) if thorough else 0,
+            again=not thorough,
+            nearby=not thorough,
         )
 
 

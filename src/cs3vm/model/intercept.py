@@ -252,6 +252,8 @@ def _for_one_total(line: Line) -> Intercept | None:
     unit = bool(np.all(weights == 1.0))
     above, last = 0, len(free)
     if unit and line.side_margin == 0.0 and len(free) > WINDOW_ROWS:
+        if _is_constant(scores if len(free) == len(scores) else scores[free]):
+            return _for_equal_scores(line, free, target)
         order, above = _ranked_window(scores, free, target, hinge, line.limits, count_penalty)
     else:
         order = free[descending(scores[free])]
@@ -276,6 +278,27 @@ def _for_one_total(line: Line) -> Intercept | None:
         if split is not None and line.limits[0] - line.slack <= split.b <= line.limits[1] + line.slack:
             best = _better(best, split, line)
     return best
+
+
+def _is_constant(scores: FloatArray) -> bool:
+    """Whether all are the same; that they are not is usually seen at once."""
+    return bool(scores[0] == scores[-1] and np.all(scores == scores[0]))
+
+
+def _for_equal_scores(line: Line, free: NDArray[np.intp], target: float) -> Intercept | None:
+    """No free row positive, all of them, or all on the plane: as many positive then as the total wants."""
+    score = line.scores[free[:1]]
+    b, reachable = line.clip(np.repeat(score, 2), line.limits)
+    nearest = int(np.clip(np.ceil(target - 0.5), 1, len(free) - 1))
+    counts = np.array([0, nearest, len(free)])
+    cost = line.hinge(b) + float(line.totals.penalty[0]) * np.abs(counts - target)
+    cost[~reachable] = np.inf
+    c = int(np.argmin(cost))
+    if not np.isfinite(cost[c]):
+        return None
+    z = line.given
+    z[free[: counts[c]]] = 1
+    return Intercept(float(b[c]), z, float(cost[c]), True)
 
 
 def _ranked_window(

@@ -2,7 +2,8 @@
 
 Beside the place of the output, in a hidden folder, are the results of the passes that are complete, and then
 the output while it is written. So a run that is killed leaves the old output or none, and another one can go
-on where it was.
+on where it was. An old output that has to make room waits in the hidden folder, too: if a run is killed just
+then, the next one puts it back.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ try:
 except ImportError:  # no such locks on this system
     fcntl = None  # type: ignore[assignment]
 
+#: The name of an old output in the hidden folder.
+OLD = "old"
 P = TypeVar("P")
 T = TypeVar("T")
 #: What files of pass results may be made of, besides our own classes.
@@ -47,6 +50,55 @@ class Reduces(Protocol):
         """One pass."""
 
 
+def put_back(target: Path) -> None:
+    """Put an old output back to its place if a run was killed while it was making room for the new one."""
+    folder = _hidden(target)
+    if not (folder / OLD).exists():
+        return
+    lock = _locked(folder)
+    if lock is not None:  # else that run is at work
+        try:
+            _put_back(folder, target)
+        finally:
+            lock.close()
+
+
+def _put_back(folder: Path, target: Path) -> None:
+    """The same by who has the lock; where the new output is in its place, the old one is removed."""
+    old = folder / OLD
+    if not old.exists():
+        return
+    if target.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        return
+    try:
+        os.rename(old, target)
+    except OSError as error:
+        raise OutputError(
+            f"an earlier run was killed while it replaced {target}; what was there is in {old} and cannot be "
+            f"put back: {error.strerror or error}"
+        ) from error
+
+
+def _hidden(target: Path) -> Path:
+    return target.with_name(f".{target.name}.unfinished")
+
+
+def _locked(folder: Path) -> IO[bytes] | None:
+    """The lock of a hidden folder; None if another process has it.
+
+    The system gives up the lock of a process that ends, whatever ends it.
+    """
+    lock = (folder / "lock").open("ab")
+    try:
+        if fcntl is not None:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        return None
+    return lock
+
+
 class Unfinished:
     """Work on a folder that is to appear at ``target``.
 
@@ -62,7 +114,7 @@ class Unfinished:
 
     def __init__(self, target: Path, key: str = "", *, resume: bool = False) -> None:
         self.target = target
-        self.folder = target.with_name(f".{target.name}.unfinished")
+        self.folder = _hidden(target)
         self.n_resumed = 0  #: passes that were not run again
         self._next = 0
         self._lock: IO[bytes] | None = None
@@ -72,7 +124,12 @@ class Unfinished:
         kept = self.folder / "key"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._take_lock()
+            self._lock = _locked(self.folder)
+            if self._lock is None:
+                raise OutputError(
+                    f"another run is writing {self.target}: wait for it, or write elsewhere (--out)"
+                )
+            _put_back(self.folder, self.target)
             before = kept.read_text("utf-8") if kept.exists() else None
             if resume and before not in (None, key):
                 raise OutputError(
@@ -88,17 +145,6 @@ class Unfinished:
             raise
         except OSError as error:
             raise OutputError(f"cannot write beside {self.target}: {error.strerror or error}") from error
-
-    def _take_lock(self) -> None:
-        """The system gives up the lock of a process that ends, whatever ends it."""
-        self._lock = (self.folder / "lock").open("ab")
-        try:
-            if fcntl is not None:
-                fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise OutputError(
-                f"another run is writing {self.target}: wait for it, or write elsewhere (--out)"
-            ) from error
 
     def _clear(self) -> None:
         for file in self.folder.glob("pass-*"):
@@ -128,11 +174,9 @@ class Unfinished:
     def publish(self) -> None:
         """Put the output in its place, instead of what is there."""
         try:
-            old = self.target.with_name(f".{self.target.name}.{token_hex(6)}.old")
             if self.target.exists():
-                os.rename(self.target, old)
+                os.rename(self.target, self.folder / OLD)
             os.rename(self.output, self.target)
-            shutil.rmtree(old, ignore_errors=True)
         except OSError as error:
             raise OutputError(f"cannot write {self.target}: {error.strerror or error}") from error
         self.discard()

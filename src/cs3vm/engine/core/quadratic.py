@@ -70,13 +70,27 @@ def solve_rows(
 
 @strict_kernel
 def _factor(A: FloatArray, theta: FloatArray, L: FloatArray) -> None:
-    """Cholesky factor of ``AᵀΘA + diag(1, …, 1, 0)``; a dependent column is frozen by a huge pivot."""
+    """Cholesky factor of ``AᵀΘA + diag(1, …, 1, 0)``; a dependent column is frozen by a huge pivot.
+
+    Four rows are added at a time, one after the other: the sums are the same, with fewer ways to memory.
+    """
     rows, size = A.shape
     for a in range(size):
         for c in range(a + 1):
             L[a, c] = 0.0
         L[a, a] = 1.0 if a < size - 1 else 0.0
-    for i in range(rows):
+    fours = rows - rows % 4
+    for i in range(0, fours, 4):
+        for a in range(size):
+            t0, t1 = theta[i] * A[i, a], theta[i + 1] * A[i + 1, a]
+            t2, t3 = theta[i + 2] * A[i + 2, a], theta[i + 3] * A[i + 3, a]
+            if t0 != 0.0 or t1 != 0.0 or t2 != 0.0 or t3 != 0.0:
+                for c in range(a + 1):
+                    one = L[a, c] + t0 * A[i, c]
+                    two = one + t1 * A[i + 1, c]
+                    three = two + t2 * A[i + 2, c]
+                    L[a, c] = three + t3 * A[i + 3, c]
+    for i in range(fours, rows):
         for a in range(size):
             t = theta[i] * A[i, a]
             if t != 0.0:

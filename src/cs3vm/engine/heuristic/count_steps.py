@@ -14,15 +14,15 @@ import numpy as np
 
 from ..._typing import FloatArray, RowArray
 from ...model.ranks import ranked_values
-from .incumbent import Plane, Search
+from .incumbent import MANY_ROWS, Plane, Search
 
 #: Shares of the unlabelled rows whose scores make up the local slope of the count, then numbers of rows.
 SHARES = (0.3, 0.1, 0.03, 0.01)
 NUMBERS = (50, 20, 8)
 #: Steps tried along the line; scores are linear in the step, so each costs one ranking.
 STEPS = (1.0, 0.6, 0.35, 0.2, 0.1, 0.04)
-#: The same where a ranking takes long, and from how many unlabelled rows on.
-FEW_STEPS, MANY_ROWS = (1.0, 0.5, 0.2), 100_000
+#: The same where a ranking takes long.
+FEW_STEPS = (1.0, 0.5, 0.2)
 #: A relative gain below this moves on to fewer points.
 SMALL_GAIN = 1e-5
 #: Of several totals, each is judged by so many points at least.

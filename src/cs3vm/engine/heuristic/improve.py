@@ -86,7 +86,7 @@ def _from_subsamples(
     found: list[FloatArray] = []
     quick = is_large(search.problem)
     for rows in levels(search.problem):
-        sample = Search(subsample(search.problem, rows, rng), search.budget.part(SAMPLE_SHARE))
+        sample = Search(subsample(search.problem, rows, rng), search.budget.part(SAMPLE_SHARE), lazy=quick)
         patience = 0 if found or quick else SAMPLE_PATIENCE
         start = None if found else sample.plane(svm.w)
         two = TwoSearches(sample, start, rng, random_state, patience, cells=not quick)

@@ -30,6 +30,8 @@ LABELLED_ROWS = 8000
 RANKING = 20
 #: A step of more numbers than this is not begun if it would pass the limits.
 LONG = 1e7
+#: With more unlabelled rows than this a ranking takes long, and an exact judgement several times as long.
+MANY_ROWS = 100_000
 #: Threads that judge planes of very many rows.
 THREADS = 2
 #: How many iterations a quadratic programme takes, about.
@@ -59,11 +61,17 @@ class Plane(NamedTuple):
 class Search:
     """The incumbent of one run and the means to judge candidates."""
 
-    def __init__(self, problem: Problem, budget: Budget, callback: Callback | None = None) -> None:
+    def __init__(
+        self, problem: Problem, budget: Budget, callback: Callback | None = None, *, lazy: bool = False
+    ) -> None:
+        """``lazy`` leaves exact judgements to the end; with very many rows all searches are."""
         self.problem, self.budget, self.callback = problem, budget, callback
+        self.lazy = lazy or problem.m > MANY_ROWS
         self.ranking = Ranking(problem)
         self.lower_bound = 0.0
-        self.value = np.inf
+        self.value = np.inf  #: of the best plane so far
+        self.promised: FloatArray | None = None  #: that plane, if it has not been judged exactly yet
+        self.kept = np.inf  #: the value of the incumbent, which is
         self.w: FloatArray | None = None
         self.b = 0.0
         self.z: NDArray[np.int8] | None = None
@@ -106,9 +114,18 @@ class Search:
         """Judge a normal vector whose scores are known; it becomes the incumbent if it is better."""
         self.spend(RANKING * (self.problem.n + self.problem.m))
         plane = self._judged(w, labelled, unlabelled)
-        if plane.value < self.value * (1.0 - IMPROVEMENT):
-            self.offer(w)
+        self._consider(plane)
         return plane
+
+    def _consider(self, plane: Plane) -> None:
+        """Make a plane the incumbent if it is better, or promise to."""
+        if not plane.value < self.value * (1.0 - IMPROVEMENT):
+            return
+        if self.lazy:
+            self.promised = plane.w
+            self._tell(plane.value)
+        else:
+            self.offer(plane.w)
 
     def _judged(self, w: FloatArray, labelled: FloatArray, unlabelled: FloatArray) -> Plane:
         """The same without any consequence: several threads may ask."""
@@ -118,7 +135,7 @@ class Search:
     def judge_steps(self, plane: Plane, end: Plane, steps: Sequence[float]) -> Plane | None:
         """The best of several steps from a plane to another, for very many rows; None if none is better.
 
-        Threads judge them, and only the best is offered, which takes longer than to judge it.
+        Threads judge them.
         """
         self.spend(len(steps) * RANKING * (self.problem.n + self.problem.m))
         move, labelled = end.w - plane.w, end.labelled - plane.labelled
@@ -131,8 +148,7 @@ class Search:
 
         with ThreadPoolExecutor(THREADS) as pool:
             best = min(pool.map(at, steps), key=lambda one: one.value)
-        if best.value < self.value * (1.0 - IMPROVEMENT):
-            self.offer(best.w)
+        self._consider(best)
         return best if best.value < plane.value else None
 
     def offer(self, w: FloatArray) -> None:
@@ -158,7 +174,19 @@ class Search:
     def _keep(self, w: FloatArray, best: Intercept, value: float) -> None:
         if not value < self.value:
             return
-        self.w, self.b, self.z, self.value, self.exact = w, best.b, best.z, value, best.exact
+        self.w, self.b, self.z, self.exact = w, best.b, best.z, best.exact
+        self.promised, self.kept = None, value
+        self._tell(value)
+
+    def _redeem(self) -> None:
+        """Judge what was promised."""
+        if self.promised is not None:
+            w, self.promised, self.value = self.promised, None, self.kept
+            self.offer(w)
+
+    def _tell(self, value: float) -> None:
+        """This is the best value from now on."""
+        self.value = value
         point = TracePoint(self.budget.seconds, value, self.lower_bound, 0)
         self.trace.append(point)
         if self.callback is not None:
@@ -260,6 +288,7 @@ class Search:
     # -- the end ---------------------------------------------------------------------------------
     def result(self, interrupted: bool = False) -> Result:
         """The incumbent as a result."""
+        self._redeem()
         found = self.w is not None
         status = Status.FEASIBLE if found else Status.TIME_LIMIT  # no point found proves nothing
         extras = {} if self.exact else {"inexact_subset_sum": True}

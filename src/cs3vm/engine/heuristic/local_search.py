@@ -42,6 +42,8 @@ DIFFERENT = 1e-3
 STRENGTHS = (1e-6, 0.05, 0.1, 0.2, 0.4, 0.8)
 #: Up to this many unlabelled rows every descent ends in a search over cells; beyond, only the last one does.
 CELL_ROWS = 2000
+#: The least share of a sample of very many rows that makes up the local slope of the count.
+LEAST_SHARE = 0.0099
 #: With more unlabelled rows, the SVM alone joins what subsamples found.
 FEW_STARTS_ROWS = 20_000
 #: With more columns, fewer neighbouring cells are tried where each is solved afresh.
@@ -77,6 +79,8 @@ class LocalSearch:
         rows = CELL_ROWS if self.problem.d <= MANY_COLUMNS else 3 * CELL_ROWS
         self.small = m <= rows and not self.large and cells
         self.sizes = schedule(m)[:: 1 if self.problem.d <= MANY_COLUMNS else 2]  # wide steps are slow
+        if not cells:  # a sample of very many rows: its few rows nearest to the plane say nothing about them
+            self.sizes = [k for k in self.sizes if k >= LEAST_SHARE * m] or self.sizes[:1]
         self.patience = 0 if self.large else patience
         known = None if like is None else like.cells
         self.cells: Cells | None = None
