@@ -340,8 +340,8 @@ def test_a_run_that_is_killed_leaves_the_old_output_and_is_resumed(people, small
 
 
 def with_gaps_and_ties(frame):
-    """Few values, so that rows tie, and some missing ones."""
-    frame["age"], frame["income"] = frame.age // 12 * 12, frame.income.round()
+    """So few different rows that some of them must be divided, and missing values."""
+    frame["age"], frame["income"] = frame.age // 40 * 40, (frame.income > frame.income.median()).astype(float)
     frame.loc[::7, "age"] = np.nan
     return frame
 

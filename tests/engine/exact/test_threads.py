@@ -83,7 +83,7 @@ def test_nodes_are_shared():
     assert not searchers()
     limited = solve(hard_problem(), node_limit=200, time_limit=600.0, n_jobs=3)
     assert limited.status is Status.NODE_LIMIT
-    assert 200 <= limited.n_nodes <= 202
+    assert 200 <= limited.n_nodes <= 200 + 3 * plunge.LARGEST
     assert limited.lower_bound < limited.objective
     assert not searchers()
 
