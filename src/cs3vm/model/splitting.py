@@ -35,7 +35,8 @@ def split(totals: KnownTotals, z: SignArray, rows: RowArray) -> Split:
     z = z.copy()
     counts = totals.counts(z)
     cells = totals.cells[rows]
-    members = [rows[cells == cell] for cell in np.unique(cells)]
+    order = np.argsort(cells, kind="stable")
+    members = np.split(rows[order], 1 + np.flatnonzero(np.diff(cells[order])))
     sums = [_possible_sums(totals.weights[own]) for own in members]
     if prod(len(each) for each in sums) <= ENUMERATION_LIMIT:
         return Split(_by_enumeration(totals, counts, members, sums), True)

@@ -178,11 +178,20 @@ class KnownTotals:
         """Whether a row is in several totals."""
         return bool(np.any(np.diff(self.of_row.start) > 1))
 
+    @cached_property
+    def partition(self) -> bool:
+        """Whether every row is in exactly one total."""
+        return bool(np.all(np.diff(self.of_row.start) == 1))
+
     def counts(self, z: ArrayLike) -> FloatArray:
         """Weight of the positive rows of each total."""
         positive = np.asarray(z) > 0
         if len(self) > FEW:
             rows, total = self.pairs
+            if self.partition:
+                return np.asarray(
+                    np.bincount(total, self.weights * positive, minlength=len(self)), dtype=float
+                )
             kept = positive[rows]
             return np.asarray(
                 np.bincount(total[kept], self.weights[rows[kept]], minlength=len(self)), dtype=float

@@ -65,13 +65,14 @@ def linearised_optimum(search: Search, plane: Plane, k: int, shift: float = 0.0)
     """The optimum with each count replaced by its local slope; ``shift`` is added to the wanted totals."""
     totals, ranking = search.problem.totals, search.ranking
     counts = totals.counts(plane.unlabelled + plane.b > 0.0) if ranking.several else np.array([plane.total])
+    distance = np.abs(plane.unlabelled + plane.b)
     soft: list[SoftRow] = []
     for g in range(len(totals)):
         rows = totals.rows[g]
         if ranking.any_fixed:
             rows = rows[search.problem.side[rows] == 0]
         number = k if len(totals) == 1 else max(min(k, LEAST), round(k * len(rows) / search.problem.m))
-        slope = _slope(search, plane, rows, number)
+        slope = _slope(search, plane, distance, rows, number)
         if slope is None:
             continue
         here = float(slope.centre[:-1] @ plane.w) + plane.b
@@ -102,16 +103,15 @@ class Slope(NamedTuple):
     rows_per_unit: float
 
 
-def _slope(search: Search, plane: Plane, rows: RowArray, k: int) -> Slope | None:
+def _slope(search: Search, plane: Plane, distance: FloatArray, rows: RowArray, k: int) -> Slope | None:
     """The local slope of a count of these rows, from the k nearest; None where there is none to follow."""
     problem = search.problem
     if k < len(rows):
-        scores = plane.unlabelled if len(rows) == problem.m else plane.unlabelled[rows]
-        distance = np.abs(scores + plane.b)
+        own = distance if len(rows) == problem.m else distance[rows]
         if len(rows) > MANY_ROWS:
-            rows = rows[distance <= ranked_values(distance, [k - 1])]
+            rows = rows[own <= ranked_values(own, [k - 1])]
         else:
-            rows = rows[np.argpartition(distance, k - 1)[:k]]
+            rows = rows[np.argpartition(own, k - 1)[:k]]
     if len(rows) == 0:
         return None
     weights, scores = problem.weights[rows], plane.unlabelled[rows]
@@ -131,7 +131,7 @@ def line_search(search: Search, plane: Plane, w: FloatArray) -> Plane | None:
         end = Plane(w, end_labelled, end_unlabelled, np.inf, 0.0, 0.0)
         return search.judge_steps(plane, end, FEW_STEPS)
     best: Plane | None = None
-    for t in STEPS:
+    for t in FEW_STEPS if search.lazy and search.ranking.several else STEPS:
         value = plane.value if best is None else best.value
         candidate = search.judge(
             plane.w + t * (w - plane.w),
