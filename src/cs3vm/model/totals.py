@@ -189,13 +189,11 @@ class KnownTotals:
         if len(self) > FEW:
             rows, total = self.pairs
             if self.partition:
-                return np.asarray(
-                    np.bincount(total, self.weights * positive, minlength=len(self)), dtype=float
-                )
-            kept = positive[rows]
-            return np.asarray(
-                np.bincount(total[kept], self.weights[rows[kept]], minlength=len(self)), dtype=float
-            )
+                sums = np.bincount(total, self.weights * positive, minlength=len(self))
+            else:
+                kept = positive[rows]
+                sums = np.bincount(total[kept], self.weights[rows[kept]], minlength=len(self))
+            return np.asarray(sums, dtype=float)
         return np.array(
             [
                 float(self._weights(g) @ (positive if self.of_all[g] else positive[self.rows[g]]))
