@@ -350,7 +350,7 @@ def with_gaps_and_ties(frame):
     ("table", "names"),
     [
         ("big", ["survey", "intercept", "round"]),
-        ("tied", ["columns", "ties", "ties", "outcome", "probabilities"]),
+        ("tied", ["columns", "ties", "outcome", "probabilities"]),
     ],
 )
 def test_a_run_that_is_killed_again_and_again_goes_on(people, small_sample, monkeypatch, table, names):

@@ -136,7 +136,7 @@ class _Search:
         for w in planes[:: max(1, len(planes) // MOST_PLANES)]:
             self._learn(answer(self.problem, w, Status.FEASIBLE))
             self.work += self.problem.m * (self.problem.d + 20.0)
-            if self.work >= 0.5 * self.work_limit:
+            if self.work >= 0.5 * self.work_limit or not self._any_open():
                 break
 
     def shake(self) -> None:
@@ -147,13 +147,13 @@ class _Search:
         rng, w = np.random.default_rng(0), np.asarray(self.best.coef)
         size, length = 0.1, float(np.linalg.norm(w))
         for _ in range(SHAKES):
+            if self.work >= 0.3 * self.work_limit or not self._any_open():
+                break
             turn = rng.normal(size=len(w))
             turn *= size * length / max(float(np.linalg.norm(turn)), 1e-300)
             found = self._learn(answer(self.problem, w + turn, Status.FEASIBLE))
             size = min(1.0, 1.15 * size) if found else max(1e-6, size / 1.05)
             self.work += self.problem.m * (self.problem.d + 20.0)
-            if self.work >= 0.3 * self.work_limit:
-                break
 
     def _learn(self, found: Result | None) -> bool:
         """Whether a point is below the cutoff; then the rows that it has elsewhere change."""
@@ -214,6 +214,9 @@ class _Search:
 
     def _is_open(self, j: int) -> bool:
         return self.side[j] == 0 and not self.changes[j]
+
+    def _any_open(self) -> bool:
+        return bool(np.any((self.side == 0) & ~self.changes))
 
     def _with_other_side(self, j: int) -> Problem:
         """The problem with the row on its other side; those that are certain stay where they are."""
