@@ -325,3 +325,14 @@ def test_scip_claims_nothing_about_counts_beyond_its_numbers():
     claimed = solve(problem, "cs3vm", solver="scip")
     assert claimed.lower_bound <= best.objective
     assert not claimed.is_optimal or claimed.objective <= best.objective * (1.0 + 1e-5)
+
+
+def test_backends_claim_nothing_about_a_margin_near_their_tolerance():
+    """Gurobi called 5 optimal where 2.5 is attained."""
+    totals = Totals([Total([0], 4.0, 4.0, 1.0)])
+    rows = [[-3e-06], [-1e-06]]
+    problem = Problem([[0.0]], [1], rows, totals, weights=[5.0, 7.0], side=[0, -1], side_margin=1e-06)
+    answers = [call(problem, {"solver": name}) for name in available_solvers("l2")]
+    assert len(answers) > 1
+    assert judge(problem, answers, Oracle(problem)) == []
+    assert bnb(problem).objective == pytest.approx(2.500002)

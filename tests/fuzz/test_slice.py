@@ -10,17 +10,17 @@ from tests.fuzz.referee import signature
 from tests.fuzz.runner import Run
 
 SEED = 2026
-#: Cases per part, about a minute on one core in all; a case of certificates has 40 forgeries.
+#: Cases per part, about two minutes on one core in all; a case of certificates has 40 forgeries.
 COUNTS = {
-    "engine": 1500,
-    "totals": 300,
-    "mip": 100,
-    "norms": 100,
-    "kernels": 80,
-    "classes": 400,
-    "files": 300,
-    "models": 1200,
-    "certificates": 20,
+    "engine": 6000,
+    "totals": 900,
+    "mip": 250,
+    "norms": 250,
+    "kernels": 200,
+    "classes": 800,
+    "files": 600,
+    "models": 2500,
+    "certificates": 50,
 }
 #: Parts that share a process.
 TOGETHER = (("engine", "classes"), ("totals", "kernels", "mip", "norms"), ("files", "models", "certificates"))

@@ -38,6 +38,9 @@ SUPPORTED = 1e-4
 LARGEST_COUNT = 1e12
 #: And a row's score may be off by so much at most, in units of the labelled margin.
 MEANT = 1e-2
+#: A narrower side margin is next to nothing beside a tolerance: with 10⁻⁶ and features as small Gurobi called
+#: a point optimal that costs twice the optimum.
+LEAST_MARGIN = 1e4 * FEASIBILITY_TOLERANCE
 #: The largest value of a feature, and C and the count penalty, between which the bounds of HiGHS and SCIP on
 #: linear models held. Measured: beyond, both take optimal weights or prices for zero, and claim too much.
 SAFE_FEATURES, SAFE_PRICES = (1e-5, 1e6), (1e-5, np.inf)
@@ -242,6 +245,8 @@ def means_sides(problem: Problem, best: Result | None) -> bool:
 
     Its row then moves by as much of the range of scores among better points.
     """
+    if 0.0 < problem.side_margin < LEAST_MARGIN:
+        return False
     if best is None:
         return True
     return FEASIBILITY_TOLERANCE * problem.reach(best.objective) * problem.radius <= MEANT
@@ -275,7 +280,7 @@ def finish(
     unsafe = unsafe_scale(problem)
     known = known_value(problem, best, None, cutoff)
     if unsafe is None and not (supports(problem, known) and means_sides(problem, best)):
-        unsafe = "prices (C, count_penalty) or features of such different sizes"
+        unsafe = "prices (C, count_penalty) or features of such different sizes, or so small a side_margin,"
     if unsafe is not None:
         logger.warning("%s are beyond the solver's tolerances, its bound is ignored: scale the rows", unsafe)
         bound, status = 0.0, Status.FEASIBLE if status is Status.OPTIMAL else status
