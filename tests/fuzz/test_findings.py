@@ -336,3 +336,22 @@ def test_backends_claim_nothing_about_a_margin_near_their_tolerance():
     assert len(answers) > 1
     assert judge(problem, answers, Oracle(problem)) == []
     assert bnb(problem).objective == pytest.approx(2.500002)
+
+
+def test_a_bound_leaves_room_for_what_a_blurred_score_is_worth():
+    """Rows near 5490 and prices to 10⁴: Gurobi's bound was a millionth above a value that is attained."""
+    backends = [name for name in available_solvers("l2") if name != "bnb"]
+    near, far = [5490.148880736824, 5491.148880736824], [5491.148880736824, 5491.148880736824]
+    problem = Problem(
+        [far, far, near],
+        [1, -1, 1],
+        [near],
+        0,
+        C=[1e4, 1.0, 500.0],
+        count_penalty=15158.82010264581,
+        side_margin=1e-3,
+    )
+    calls: list[dict[str, Any]] = [{"solver": name, "options": {"big_m": "indicator"}} for name in backends]
+    calls += [{"method": "wircm", "solver": name} for name in backends]
+    answers = [call(problem, how) for how in [*calls, {"solver": "bnb"}]]
+    assert judge(problem, answers, Oracle(problem)) == []
