@@ -338,8 +338,8 @@ def test_backends_claim_nothing_about_a_margin_near_their_tolerance():
     assert bnb(problem).objective == pytest.approx(2.500002)
 
 
-def test_a_bound_leaves_room_for_what_a_blurred_score_is_worth():
-    """Rows near 5490 and prices to 10⁴: Gurobi's bound was a millionth above a value that is attained."""
+def test_backends_see_rows_around_the_origin():
+    """Rows near 5490 and prices to 10⁴: Gurobi's bound was two millionths above a value that is attained."""
     backends = [name for name in available_solvers("l2") if name != "bnb"]
     near, far = [5490.148880736824, 5491.148880736824], [5491.148880736824, 5491.148880736824]
     problem = Problem(

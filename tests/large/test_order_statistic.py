@@ -14,7 +14,7 @@ from cs3vm.large.pieces import ArraySource
 from cs3vm.large.plane_scores import PlaneScores
 from cs3vm.large.selection import Counts, choose
 from cs3vm.learn.scaling import Scaling
-from cs3vm.model.intercept import HingeSum
+from cs3vm.model.line import HingeSum
 
 MARGIN = 1e-7
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cs3vm import Problem
-from cs3vm.model.intercept import HingeSum
+from cs3vm.model.line import HingeSum
 from cs3vm.model.subset_sum import nearest_subset
 
 

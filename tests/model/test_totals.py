@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cs3vm import Problem, Result, Status
 from cs3vm.exceptions import InvalidProblemError
-from cs3vm.model.intercept import prices_along
+from cs3vm.model.intercept_of_several import prices_along
 from cs3vm.model.splitting import split
 from cs3vm.model.totals import KnownTotals, Total, Totals, bind
 from tests.oracle import prices, random_several

@@ -7,7 +7,7 @@ import pytest
 
 from cs3vm import Problem, Total, Totals
 from cs3vm.engine.heuristic import judge
-from cs3vm.model import intercept
+from cs3vm.model import intercept_of_several
 
 
 def problem_with(rng: np.random.Generator, shape: str) -> Problem:
@@ -46,7 +46,7 @@ def test_a_window_changes_nothing(seed, shape, monkeypatch):
     for w in (rng.normal(size=3), 9.0 * rng.normal(size=3), np.eye(3)[0], np.zeros(3)):
         found, judged = [], []
         for rows in (0, 10**6):
-            monkeypatch.setattr(intercept, "WINDOW_ROWS", rows)
+            monkeypatch.setattr(intercept_of_several, "WINDOW_ROWS", rows)
             monkeypatch.setattr(judge, "SEVERAL_WINDOW_ROWS", rows)
             found.append(problem.best_intercept(w))
             judged.append(ranking.judge(problem.X @ w, problem.U @ w))
@@ -58,3 +58,18 @@ def test_a_window_changes_nothing(seed, shape, monkeypatch):
                 problem.objective(w, found[0].b, found[0].z), rel=1e-9
             )
             assert problem.violation(w, found[0].b, found[0].z) <= 1e-7
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_scores_that_all_tie_are_not_sorted(monkeypatch, seed):
+    problem = problem_with(np.random.default_rng([seed, 9]), "normal")
+    w = np.zeros(problem.d)
+    every = problem.best_intercept(w)
+    monkeypatch.setattr(intercept_of_several, "WINDOW_ROWS", 10)
+    few = problem.best_intercept(w)
+    assert (few is None) == (every is None)
+    if few is not None and every is not None:
+        assert few.exact == every.exact
+        assert few.cost == pytest.approx(every.cost, rel=1e-12)
+        assert problem.violation(w, few.b, few.z) <= 1e-9
+        assert problem.objective(w, few.b, few.z) == pytest.approx(few.cost, rel=1e-12)

@@ -20,7 +20,7 @@ from ..convex.svm import root_bound, solve_convex
 from ..engine.heuristic.improve import improve
 from ..exceptions import CS3VMError, Note
 from ..model import norms
-from ..model.intercept import HingeSum
+from ..model.line import HingeSum
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import Status

@@ -8,7 +8,8 @@ import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..engine.passes import HALF
-from ..model.intercept import HingeSum, best_intercept
+from ..model.intercept import best_intercept
+from ..model.line import HingeSum
 from ..model.totals import KnownTotals
 from .order_statistic import EDGES, Counted, Near, Threshold, Weighing, above, at_or_above
 

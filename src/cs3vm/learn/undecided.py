@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray, RowArray
-from ..model.intercept import EMPTY_TOLERANCE
+from ..model.line import EMPTY_TOLERANCE
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.totals import KnownTotals

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray, SignArray
-from ..model.intercept import EMPTY_TOLERANCE, prices_along
+from ..model.intercept_of_several import prices_along
+from ..model.line import EMPTY_TOLERANCE
 from ..model.problem import Problem
 
 #: A little more than the margin needs, so that rounding does not break it.

@@ -13,7 +13,8 @@ from .._typing import FloatArray, RowArray
 from ..exceptions import InvalidProblemError
 from . import norms
 from .gather import take_rows
-from .intercept import HingeSum, Intercept, best_intercept
+from .intercept import best_intercept
+from .line import HingeSum, Intercept
 from .norms import NORMS, Norm
 from .totals import KnownTotals, Totals, as_totals, bind
 from .validation import read_matrix, read_positive_vector, read_scalar, read_signs

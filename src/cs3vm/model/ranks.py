@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import BoolArray, FloatArray, RowArray
+from .._typing import BoolArray, FloatArray, IntArray, RowArray
 
 #: Fewer numbers are sorted in no time.
 MANY = 1000
@@ -29,6 +29,17 @@ def descending(scores: FloatArray) -> RowArray:
 
 def _has_ties(ranked: FloatArray) -> bool:
     return bool(np.any(ranked[1:] == ranked[:-1]))
+
+
+def is_constant(scores: FloatArray) -> bool:
+    """Whether all are the same; that they are not is usually seen at once."""
+    return bool(scores[0] == scores[-1] and np.all(scores == scores[0]))
+
+
+def by_number(numbers: IntArray) -> RowArray:
+    """The stable order of small whole numbers; those of two bytes are sorted without comparing them."""
+    short = len(numbers) >= MANY and int(numbers.max()) <= np.iinfo(np.int16).max
+    return np.argsort(numbers.astype(np.int16) if short else numbers, kind="stable")
 
 
 def highest(scores: FloatArray, weights: FloatArray, total: float) -> BoolArray:

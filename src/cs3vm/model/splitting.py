@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray, RowArray, SignArray
 from .raking import probabilities, rake
+from .ranks import by_number
 from .subset_sum import SUBSET_QUICK_LIMIT, nearest_subset
 from .totals import KnownTotals
 
@@ -35,7 +36,7 @@ def split(totals: KnownTotals, z: SignArray, rows: RowArray) -> Split:
     z = z.copy()
     counts = totals.counts(z)
     cells = totals.cells[rows]
-    order = np.argsort(cells, kind="stable")
+    order = by_number(cells)
     members = np.split(rows[order], 1 + np.flatnonzero(np.diff(cells[order])))
     sums = [_possible_sums(totals.weights[own]) for own in members]
     if prod(len(each) for each in sums) <= ENUMERATION_LIMIT:

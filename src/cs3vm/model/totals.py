@@ -144,6 +144,10 @@ class KnownTotals:
         """Every row with each of its totals, row by row."""
         totals = np.repeat(np.arange(len(self)), [len(rows) for rows in self.rows])
         rows = np.concatenate([*self.rows, np.zeros(0, dtype=np.intp)])
+        if len(rows) == len(self.weights) and np.all(np.bincount(rows, minlength=len(rows)) == 1):
+            of_row = np.empty(len(rows), dtype=np.int64)  # each row has one: nothing needs to be sorted
+            of_row[rows] = totals
+            return np.arange(len(rows)), of_row
         order = np.argsort(rows, kind="stable")
         return rows[order], totals[order].astype(np.int64)
 

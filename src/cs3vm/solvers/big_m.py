@@ -49,6 +49,11 @@ def variable_bounds(problem: Problem, big_m: BigM, value: float) -> Bounds:
     return Bounds(w * slack, b * slack, low * slack, high * slack)
 
 
+def as_number(problem: Problem, big_m: BigM, value: float) -> BigM:
+    """The paper's big-M as the number that it is for this problem; other choices stay as they are."""
+    return float(variable_bounds(problem, big_m, value).low[0]) if big_m == "paper" and problem.m else big_m
+
+
 def _tight(problem: Problem, value: float) -> tuple[FloatArray, FloatArray]:
     """Per-point bounds on the level set.
 

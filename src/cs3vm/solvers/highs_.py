@@ -17,7 +17,6 @@ from scipy import sparse
 
 from .._typing import FloatArray
 from ..convex.linear_program import Epigraph, epigraph
-from ..convex.svm import first_answer
 from ..exceptions import CS3VMError, InvalidProblemError
 from ..model.norms import parts
 from ..model.problem import Problem
@@ -97,7 +96,7 @@ def _search(task: Task) -> Outcome:
     model, watch = _HighsModel(task), _Watch(task)
     if task.cutoff is not None:
         model.add_cutoff(task.cutoff)
-    best = best_answer(task.problem, *NO_POINT, [task.start, first_answer(task.problem)])
+    best = best_answer(task.problem, *NO_POINT, [task.start, task.first])
     if best is not None:
         model.add_start(best)
     model.set_options(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from ..convex.svm import first_answer, root_bound, solve_convex
 from ..model.problem import Problem
 from ..model.result import Result, answer
 from ..model.status import Callback, Status, TracePoint
-from .big_m import BigM
+from .big_m import BigM, as_number
 
 #: The tolerance of every backend on constraints and integrality; a default of 1e-6 times a big-M exceeds a
 #: margin. The tightest that Gurobi takes.
@@ -30,8 +30,10 @@ FEASIBILITY_TOLERANCE = 1e-9
 GAP_SHARE = 0.5
 #: Backends keep constraints to a tolerance only; a bound above our objective by more is broken.
 CLAIM_TOLERANCE = 1e-6
-#: A backend's bound holds to its tolerances only: it is reported lower by this, relative.
+#: A backend's bound holds to its tolerances only: it is reported lower by this at least, relative.
 BOUND_MARGIN = 1e-7
+#: So many times a tolerance a backend's optimum was off where variables have a wide range.
+INEXACT = 10.0
 #: A bound counts only if a tolerance, at its worst place, is worth less than this share of the objective.
 SUPPORTED = 1e-4
 #: Sums beyond 10¹⁵ are "huge" to SCIP, which no longer adds them up like others.
@@ -75,8 +77,9 @@ def ending(word: str) -> Status:
 class Task:
     """What a backend is asked to do."""
 
-    problem: Problem
+    problem: Problem  #: with the origin in the middle of its rows
     start: Result | None  #: a point to begin from
+    first: Result | None  #: the first answer there is, which every problem has
     cutoff: float | None  #: only points below it are of interest
     deadline: float
     gap: float
@@ -134,14 +137,21 @@ def run(
     threads: int,
     parameters: dict[str, Any] | None,
 ) -> Result:
-    """Solve a problem by a backend's search. Ctrl-C during the set-up keeps the best point known."""
+    """Solve a problem by a backend's search. Ctrl-C during the set-up keeps the best point known.
+
+    Planes do not care where the origin is, but a backend loses digits where rows are far from it.
+    """
     began = time.perf_counter()
     known: list[Result | None] = [None if first_improvement else start]
+    margin = BOUND_MARGIN
     try:
         known.append(first_answer(problem))
+        value = known_value(problem, known[1], start, cutoff)
+        shift = np.vstack([problem.X, problem.U]).mean(axis=0)
         task = Task(
-            problem,
-            known[0],
+            replace(problem, X=problem.X - shift, U=problem.U - shift),
+            _moved(known[0], shift),
+            _moved(known[1], shift),
             cutoff,
             began + time_limit,
             gap,
@@ -149,13 +159,13 @@ def run(
             int(random_state),
             first_improvement,
             node_limit,
-            big_m,
+            as_number(problem, big_m, value),
             threads,
             parameters or {},
             began,
-            known_value(problem, known[1], start, cutoff),
+            value,
         )
-        outcome = search(task)
+        outcome, margin = search(task), bound_margin(task)
     except KeyboardInterrupt:
         if best_answer(problem, *NO_POINT, known) is None:
             raise
@@ -167,11 +177,19 @@ def run(
         outcome.bound,
         cutoff,
         gap,
+        margin,
         seconds=time.perf_counter() - began,
         n_nodes=outcome.n_nodes,
         trace=tuple(outcome.trace),
         extras={"solver": name, "big_m": big_m, **outcome.extras},
     )
+
+
+def _moved(point: Result | None, shift: FloatArray) -> Result | None:
+    """The same plane, seen from another origin."""
+    if point is None or point.coef is None:
+        return point
+    return replace(point, intercept=point.intercept + float(point.coef @ shift))
 
 
 class Counts(NamedTuple):
@@ -240,25 +258,28 @@ def supports(problem: Problem, value: float) -> bool:
     return FEASIBILITY_TOLERANCE * largest <= SUPPORTED * value
 
 
-def blur(problem: Problem, value: float) -> float:
-    """By how much a score is off where a side is off by a backend's tolerance: as much of the range of scores."""
-    return FEASIBILITY_TOLERANCE * problem.reach(value) * problem.radius
-
-
 def means_sides(problem: Problem, best: Result | None) -> bool:
-    """Whether a side that is off by a backend's tolerance is still one."""
+    """Whether a side that is off by a backend's tolerance is still one.
+
+    Its row then moves by as much of the range of scores among better points.
+    """
     if 0.0 < problem.side_margin < LEAST_MARGIN:
         return False
-    return best is None or blur(problem, best.objective) <= MEANT
+    if best is None:
+        return True
+    return FEASIBILITY_TOLERANCE * problem.reach(best.objective) * problem.radius <= MEANT
 
 
-def safe_below(problem: Problem, bound: float, value: float) -> float:
-    """A backend's bound, less what its tolerances may be worth where points of this ``value`` are known.
+def bound_margin(task: Task) -> float:
+    """By what share a backend's bound may be too high.
 
-    A plane that passes rows on the wrong side by a blur of their scores saves as much, at the price of a
-    labelled row. Seen: features of 5000 and prices of 500 make that a millionth of the objective.
+    A quadratic model is solved up to reduced costs that are off by a tolerance, which cost that times the
+    range of their variable, and the intercept's is the widest. Linear ones are solved at a vertex.
     """
-    return bound - max(BOUND_MARGIN * bound, blur(problem, value) * float(problem.C.max()))
+    if task.problem.norm != "l2":
+        return BOUND_MARGIN
+    widest = task.problem.intercept_bound(task.value)
+    return max(BOUND_MARGIN, INEXACT * FEASIBILITY_TOLERANCE * widest / max(task.value, 1e-300))
 
 
 def best_answer(
@@ -280,13 +301,17 @@ def finish(
     bound: float,
     cutoff: float | None,
     gap: float,
+    margin: float,
     **fields: Any,
 ) -> Result:
-    """Judge the backend's claim by our own evaluation and build the Result."""
+    """Judge the backend's claim by our own evaluation and build the Result.
+
+    Its bound holds but for a ``margin``, relative.
+    """
     known = known_value(problem, best, None, cutoff)
     if cutoff is not None:
         bound = min(bound, cutoff)  # the bounds of the model hold below the cutoff only
-    bound = safe_below(problem, bound, known)
+    bound *= 1.0 - margin
     unsafe = unsafe_scale(problem)
     if unsafe is None and not (supports(problem, known) and means_sides(problem, best)):
         unsafe = "prices (C, count_penalty) or features of such different sizes, or so small a side_margin,"
@@ -300,7 +325,7 @@ def finish(
     if cutoff is not None and (best is None or best.objective >= cutoff):
         best = None
         if status is Status.OPTIMAL:  # the whole space was searched
-            status, bound = Status.CUTOFF, safe_below(problem, cutoff, cutoff)
+            status, bound = Status.CUTOFF, cutoff * (1.0 - margin)
     if best is None:
         no_point = {Status.OPTIMAL: Status.INFEASIBLE, Status.FEASIBLE: Status.TIME_LIMIT}
         return checked(Result(problem, no_point.get(status, status), lower_bound=bound, **fields), gap)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, RowArray
-from ...model.ranks import ranked_values
+from ...model.ranks import by_number, ranked_values
 from .incumbent import MANY_ROWS, Plane, Search
 
 #: Shares of the unlabelled rows whose scores make up the local slope of the count, then numbers of rows.
@@ -27,6 +27,8 @@ FEW_STEPS = (1.0, 0.5, 0.2)
 SMALL_GAIN = 1e-5
 #: Of several totals, each is judged by so many points at least.
 LEAST = 4
+#: Of very many rows, so many tell how far the nearest ones are, and so many times as many are looked at.
+SAMPLE, NEAR = 20_000, 2
 
 
 def schedule(m: int) -> list[int]:
@@ -66,12 +68,14 @@ def linearised_optimum(search: Search, plane: Plane, k: int, shift: float = 0.0)
     totals, ranking = search.problem.totals, search.ranking
     counts = totals.counts(plane.unlabelled + plane.b > 0.0) if ranking.several else np.array([plane.total])
     distance = np.abs(plane.unlabelled + plane.b)
+    near = _near_by_total(search, distance, k)
     soft: list[SoftRow] = []
     for g in range(len(totals)):
         rows = totals.rows[g]
         if ranking.any_fixed:
             rows = rows[search.problem.side[rows] == 0]
         number = k if len(totals) == 1 else max(min(k, LEAST), round(k * len(rows) / search.problem.m))
+        rows = near[g] if near and number <= len(near[g]) else rows
         slope = _slope(search, plane, distance, rows, number)
         if slope is None:
             continue
@@ -101,6 +105,24 @@ class Slope(NamedTuple):
 
     centre: FloatArray
     rows_per_unit: float
+
+
+def _near_by_total(search: Search, distance: FloatArray, k: int) -> list[RowArray]:
+    """Of very many rows those near the plane, for each total: if enough of its rows are among them, no others
+    need to be looked at. Empty where all may as well be.
+    """
+    totals, problem = search.problem.totals, search.problem
+    if problem.m <= MANY_ROWS or len(totals) == 1 or search.ranking.any_fixed:
+        return []
+    sample = np.sort(distance[:: problem.m // SAMPLE])
+    near = np.flatnonzero(distance <= sample[min(NEAR * k * len(sample) // problem.m, len(sample) - 1)])
+    start, total = totals.of_row
+    number = start[near + 1] - start[near]
+    place = np.repeat(start[near] - np.append(0, np.cumsum(number)[:-1]), number) + np.arange(number.sum())
+    rows, of_rows = np.repeat(near, number), total[place]
+    order = by_number(of_rows)
+    ends = np.cumsum(np.bincount(of_rows, minlength=len(totals)))
+    return np.split(rows[order], ends[:-1])
 
 
 def _slope(search: Search, plane: Plane, distance: FloatArray, rows: RowArray, k: int) -> Slope | None:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ..._typing import FloatArray
 from ...convex.svm import root_bound, solve_convex, with_miscount
 from ...model.budget import Budget
-from ...model.intercept import EMPTY_TOLERANCE, Intercept, prices_along
+from ...model.intercept_of_several import prices_along
+from ...model.line import EMPTY_TOLERANCE, Intercept
 from ...model.problem import Problem
 from ...model.ranks import descending
 from ...model.result import Result

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, RowArray
-from ...model.intercept import EMPTY_TOLERANCE
+from ...model.line import EMPTY_TOLERANCE, TIE_TOLERANCE
 from ...model.problem import Problem
 from ...model.ranks import affordable, descending, ranked_values
 from ...model.window import Part
@@ -111,7 +111,9 @@ class Ranking:
 
     def _judge_part(self, unlabelled: FloatArray, breaks: Breaks, slack: float, part: Part) -> Judgement:
         problem, totals = self.problem, self.problem.totals
-        rows = part.rows[descending(unlabelled[part.rows])]
+        rows, scores = part.rows, unlabelled[part.rows]
+        if len(rows) and float(np.ptp(scores)) > TIE_TOLERANCE * (1.0 + abs(float(scores[0]))):
+            rows = rows[descending(scores)]
         prices = np.empty(len(rows) + 1)
         _prices_of_several(
             rows,

@@ -147,6 +147,8 @@ class LocalSearch:
         """A local optimum over cells; where that is slow, only a few neighbours are tried."""
         if self.search.expired or self.large:
             return plane
+        if self.search.lazy and self.search.ranking.several:
+            return plane  # the cells of a sample say nothing about all rows
         if not self.small:
             return polish(self.search, plane, 12 if self.problem.d <= MANY_COLUMNS else 2)
         return self._descend_cells(plane)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, RowArray
-from ...model.intercept import prices_along
+from ...model.intercept_of_several import prices_along
 from ...model.ranks import descending
 from .incumbent import IMPROVEMENT, Plane, Search
 
