@@ -113,7 +113,7 @@ def test_rows_next_to_the_plane_teach_less():
 
 
 def test_rows_that_tie_teach_alike():
-    trust = trusted(np.array([0.3, 0.3, 0.3 + 1e-15, 0.9]), np.ones(4), np.ones(4))
+    trust = trusted(np.array([0.3, 0.3, 0.3 + 1e-7, 0.9]), np.ones(4), np.ones(4))
     assert trust[0] == trust[1] == trust[2]
 
 
