@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from pathlib import Path
 
+from benchmarks import progress
 from cs3vm import solve
 from experiments.instances import draw, load, paper_table
 from experiments.rows import Row, existing, run_cells
@@ -31,7 +32,7 @@ def cell(dataset: str, seed: int, time_limit: float) -> Row:
         "status": result.status.value,
         "nodes": result.n_nodes,
         "seconds": f"{result.seconds:.2f}",
-    }
+    } | progress.columns(result, result.objective)
 
 
 def cells(max_n: int | None, seeds: int, large_seeds: int, time_limit: float) -> list[Row]:
@@ -54,7 +55,7 @@ def run(out: Path, max_n: int | None, seeds: int, large_seeds: int, time_limit: 
             f"{row['nodes']} nodes  {row['seconds']} s  {row['status']}",
             flush=True,
         )
-    print(table(existing(out)))
+    print(table(existing(out)), progress_table(existing(out)), sep="\n\n")
 
 
 def table(rows: list[Row]) -> str:
@@ -74,6 +75,24 @@ def table(rows: list[Row]) -> str:
         gap = f"{statistics.median(gaps):.1%}" if gaps else "–"
         share = f"{len(proven)} ({_share(group):.0%})"
         lines.append(f"| {name} | {len(group)} | {share} | {paper} | {gap} |")
+    return "\n".join(lines)
+
+
+def progress_table(rows: list[Row]) -> str:
+    """How fast: to 1 % of the value at the end, to gaps of 10 and 1 %, and the primal integral."""
+    titles = {
+        "to_1_percent": "within 1 % of its last value",
+        "to_gap_10": "gap 10 %",
+        "to_gap_1": "gap 1 %",
+    }
+    lines = ["| size | " + " | ".join([*titles.values(), "primal integral, median"]) + " |"]
+    lines.append("|---" * (2 + len(titles)) + "|")
+    for smallest, largest, name, _ in SIZE_CLASSES:
+        group = [row for row in rows if smallest < int(row["n"]) + int(row["m"]) <= largest]
+        if group:
+            cells = [progress.summary(group, column) for column in titles]
+            integral = statistics.median(float(row["primal_integral"]) for row in group)
+            lines.append(f"| {name} | " + " | ".join([*cells, f"{integral:.2f} s"]) + " |")
     return "\n".join(lines)
 
 

@@ -1,12 +1,14 @@
 """Totals by group instead of one: what they are worth, what wrong ones cost, and how often they are proven.
 
 Groups are the quantiles of one column, drawn by the seed; the rivals meet the total of every group by its
-own threshold. Wrong totals are off by a share of the truth, alone and as intervals that hold the truth.
+own threshold. Wrong totals are off by a share of the truth, alone and as intervals that hold the truth. Where
+rows are many, what counts is time.
 """
 
 from __future__ import annotations
 
 import statistics
+import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +26,7 @@ from experiments.peers import highest
 from experiments.rows import Row, existing, run_cells
 
 GROUPS = (1, 3, 6)
+MANY_ROWS, MANY_GROUPS = 1_000_000, 50
 WRONG = (-0.5, -0.2, -0.1, -0.05, 0.0, 0.05, 0.1, 0.2, 0.5)
 TITLES = {
     "logistic": "logistic regression + top-τ by group",
@@ -144,6 +147,26 @@ def proof_cell(dataset: str, seed: int, groups: int, time_limit: float) -> Row:
     }
 
 
+# -- many rows -------------------------------------------------------------------------------------------
+def many_cell(rows: int, groups: int, noise: float, repeats: int) -> Row:
+    """Seconds of ``direct`` with one total and with one per group, in turns; the median of several runs."""
+    rng = np.random.default_rng(0)
+    w, X, U = rng.normal(size=20), rng.normal(size=(1000, 20)), rng.normal(size=(rows, 20))
+    y = np.where(X @ w + rng.normal(size=1000) > 0.5, 1, -1)
+    truth, group = U @ w + noise * rng.normal(size=rows) > 1.0, rng.integers(0, groups, rows)
+    totals = {"one": int(truth.sum()), "several": Totals.by_group(group, by_group(truth, group))}
+    solve(Problem(X[:50], y[:50], U[:500], 100), "direct")  # compiles
+    seconds: dict[str, list[float]] = {name: [] for name in totals}
+    for _ in range(repeats):
+        for name, total in totals.items():
+            problem = Problem(X, y, U, total)
+            began = time.perf_counter()
+            solve(problem, "direct")
+            seconds[name].append(time.perf_counter() - began)
+    one, several = (statistics.median(times) for times in seconds.values())
+    return {"one_seconds": f"{one:.2f}", "seconds": f"{several:.2f}", "ratio": f"{several / one:.2f}"}
+
+
 # -- all -------------------------------------------------------------------------------------------------
 def _sets(max_n: int) -> list[str]:
     table = sorted(paper_table(), key=lambda row: int(row["N"]))
@@ -164,7 +187,11 @@ def run(folder: Path, max_n: int, seeds: list[int], work: float, proof_limit: fl
     proofs: list[Row] = [
         {"dataset": name, "seed": 0, "groups": 3, "time_limit": proof_limit} for name in _sets(300)
     ]
+    many: list[Row] = [
+        {"rows": MANY_ROWS, "groups": MANY_GROUPS, "noise": noise, "repeats": 5} for noise in (0.0, 1.0)
+    ]
     for part, cells, function in (
+        ("many", many, many_cell),
         ("worth", worth, cell),
         ("proofs", proofs, proof_cell),
         ("wrong", wrong, wrong_cell),
@@ -175,8 +202,13 @@ def run(folder: Path, max_n: int, seeds: list[int], work: float, proof_limit: fl
 
 
 def tables(folder: Path) -> str:
-    """The three tables, of what is stored."""
-    parts = (("worth", worth_table), ("wrong", wrong_table), ("proofs", proof_table))
+    """The tables, of what is stored."""
+    parts = (
+        ("worth", worth_table),
+        ("wrong", wrong_table),
+        ("proofs", proof_table),
+        ("many", many_table),
+    )
     return "\n\n".join(table(existing(folder / f"totals_{part}.csv")) for part, table in parts)
 
 
@@ -219,3 +251,12 @@ def proof_table(rows: list[Row]) -> str:
     """How many instances with three totals are proven."""
     proven = sum(row["status"] == "optimal" for row in rows)
     return f"| instances | proven |\n|--:|--:|\n| {len(rows)} | {proven} |"
+
+
+def many_table(rows: list[Row]) -> str:
+    """Seconds where rows are many."""
+    lines = ["| rows | noise | one total | groups | their totals | ratio |", "|--:|--:|--:|--:|--:|--:|"]
+    for row in rows:
+        names = ("rows", "noise", "one_seconds", "groups", "seconds", "ratio")
+        lines.append("| " + " | ".join(str(row[name]) for name in names) + " |")
+    return "\n".join(lines)

@@ -14,7 +14,7 @@ from cs3vm import CS3VMClassifier
 from cs3vm.cli.app import app
 from cs3vm.exceptions import CS3VMWarning
 from cs3vm.learn import student
-from cs3vm.learn.student import PRICE, student_predicts
+from cs3vm.learn.student import NEAR, PRICE, student_predicts, trusted
 from cs3vm.tables.encoding import Column, Encoding
 from cs3vm.tables.model_file import load_model, make_model, save_model
 from tests.learn.test_several_classes import clouds, totals_of
@@ -35,7 +35,10 @@ def taught(clf):
     problem, fit = clf.fit_.problem, clf.fit_
     codes = np.append(fit.labels.codes[fit.labels.codes >= 0], fit.answer)
     signs = np.where(codes == fit.labels.plane_classes[0], 1.0, -1.0)
-    return np.vstack([problem.X, problem.U]), signs, PRICE * np.append(problem.C, clf.C * problem.weights)
+    scores = problem.U @ fit.results[0].coef + fit.results[0].intercept
+    trust = trusted(scores, signs[problem.n :], problem.weights)
+    prices = PRICE * np.append(problem.C, clf.C * problem.weights * trust)
+    return np.vstack([problem.X, problem.U]), signs, prices
 
 
 def value(w, b, rows, signs, prices):
@@ -84,13 +87,34 @@ def test_it_is_the_svm_of_all_labels(kernel, positive):
     X, _, clf = fitted(kernel=kernel, predictor="student", C=3.0, pos_label=positive)
     rows, signs, prices = taught(clf)
     w, b = (part[0] for part in clf.fit_.student_planes)
-    theirs = SVC(kernel="linear", C=1.0, tol=1e-8).fit(rows, signs)
+    theirs = SVC(kernel="linear", C=1.0, tol=1e-8).fit(rows, signs, sample_weight=prices)
     best = value(theirs.coef_[0], theirs.intercept_[0], rows, signs, prices)
     assert value(w, b, rows, signs, prices) == pytest.approx(best, rel=1e-5)
     features = clf.scaling_.transform(X)
     features = features if clf.kernel_map_ is None else clf.kernel_map_.transform(features)
     sign = 1 if positive else -1
     np.testing.assert_allclose(clf.decision_function(X), sign * (features @ w + b), atol=1e-8)
+
+
+def test_rows_next_to_the_plane_teach_less():
+    scores = np.append(np.linspace(0.001, 2.0, 40), np.linspace(-0.001, -3.0, 60))
+    target = np.sign(scores)
+    trust = trusted(scores, target, np.ones(100))
+    by_hand = np.minimum(1.0, (np.append(np.arange(40), np.arange(60)) + 0.5) / (NEAR * 100))
+    np.testing.assert_allclose(trust, by_hand)
+    np.testing.assert_allclose(trusted(scores, target, np.full(100, 7.0)), trust)  # units do not matter
+    order = np.random.default_rng(0).permutation(100)
+    np.testing.assert_allclose(trusted(scores[order], target[order], np.ones(100)), trust[order])
+    weights = np.append(2.0, np.ones(98))  # a row with weight 2 is two rows
+    twice = np.append(scores[0], scores[:99])
+    np.testing.assert_allclose(
+        trusted(scores[:99], target[:99], weights), trusted(twice, np.sign(twice), np.ones(100))[1:]
+    )
+
+
+def test_rows_that_tie_teach_alike():
+    trust = trusted(np.array([0.3, 0.3, 0.3 + 1e-15, 0.9]), np.ones(4), np.ones(4))
+    assert trust[0] == trust[1] == trust[2]
 
 
 def test_weights_are_prices():
@@ -100,7 +124,7 @@ def test_weights_are_prices():
     clf = CS3VMClassifier("top_tau", kernel="rbf").fit(X, y, n_positive=total, sample_weight=weight)
     rows, signs, prices = taught(clf)
     w, b = (part[0] for part in clf.fit_.student_planes)
-    assert len(np.unique(prices)) == 3
+    assert np.all(np.diff(prices[clf.fit_.problem.n :][np.argsort(clf.fit_.problem.weights)][[0, -1]]) > 0.0)
     theirs = SVC(kernel="linear", C=1.0, tol=1e-8).fit(rows, signs, sample_weight=prices)
     best = value(theirs.coef_[0], theirs.intercept_[0], rows, signs, prices)
     assert value(w, b, rows, signs, prices) == pytest.approx(best, rel=1e-5)

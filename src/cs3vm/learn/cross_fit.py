@@ -165,21 +165,28 @@ def draw_labelled(codes: IntArray, most: int, seed: int) -> RowArray:
 def look(question: Question, folds: Sequence[BoolArray], search: Search) -> Seen:
     """Hide each fold, search without its labels, and see which of them come back."""
     right, above, times = (np.zeros(len(question.codes)) for _ in range(3))
-    m, folded = question.first.m, []
+    folded = []
     for hidden in folds:
-        asked = question.hide(hidden)
-        results = [search(problem) for problem in asked.problems]
-        if any(result.status is Status.INTERRUPTED for result in results):
-            raise KeyboardInterrupt  # the search had kept it to itself
-        if not all(result.found for result in results):
-            raise CS3VMError("no hyperplane was found without some of the labels")
-        right[hidden] += asked.labels(results)[m:] == question.codes[hidden]
-        scores = asked.scores(results)
-        above[hidden] += _shares_below(scores[:m], scores[m:], question.codes[hidden], question.first.weights)
+        back, held_out = _look_once(question, hidden, search)
+        weights, own = question.first.weights, question.codes[hidden]
+        right[hidden] += back
+        above[hidden] += _shares_below(held_out.scores, held_out.hidden, own, weights)
         times[hidden] += 1
-        others, own = (question.first.weights, question.totals), question.codes[hidden]
-        folded.append(HeldOut(scores[:m], *others, scores[m:], own, question.weight[hidden]))
+        folded.append(held_out)
     return Seen(right / times, above / times, tuple(folded))
+
+
+def _look_once(question: Question, hidden: BoolArray, search: Search) -> tuple[BoolArray, HeldOut]:
+    """Which labels of a fold come back, and the scores behind it. Its copy of the rows ends here."""
+    asked, m = question.hide(hidden), question.first.m
+    results = [search(problem) for problem in asked.problems]
+    if any(result.status is Status.INTERRUPTED for result in results):
+        raise KeyboardInterrupt  # the search had kept it to itself
+    if not all(result.found for result in results):
+        raise CS3VMError("no hyperplane was found without some of the labels")
+    back = asked.labels(results)[m:] == question.codes[hidden]
+    scores, others = asked.scores(results), (question.first.weights, question.totals)
+    return back, HeldOut(scores[:m], *others, scores[m:], question.codes[hidden], question.weight[hidden])
 
 
 def _hide(

@@ -230,7 +230,8 @@ class Fit(Remembered):
         """The student's planes in the features of the problem; learnt when they are first asked for."""
         codes = self._codes_by_problem
         targets = [np.where(codes == c, 1.0, -1.0) for c in self.labels.plane_classes]
-        return learn_student(self.problem, targets, self.parameters.C, self.parameters.seed)
+        scores = plane_scores(self.results)
+        return learn_student(self.problem, targets, scores, self.parameters.C, self.parameters.seed)
 
     @property
     def _codes_by_problem(self) -> IntArray:

@@ -148,7 +148,7 @@ def rotated(problem: Problem) -> Rotated:
         return _KEPT[problem]
     X = np.ascontiguousarray(np.vstack([problem.X, problem.U]))
     centre = X.mean(axis=0)
-    Z, axes = _rotate(X - centre)
+    Z, axes = _rotate(X, centre)
     lengths = np.einsum("ij,ij->i", Z, Z)
     rows = Rows(
         n=problem.n,
@@ -181,15 +181,32 @@ def _sums(problem: Problem) -> Sums:
     )
 
 
-def _rotate(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _rotate(X: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Coordinates of centred rows in the span of their differences, and the axes of that span."""
     if X.shape[1] == 0:
         return np.zeros((len(X), 1)), np.zeros((0, 1))
-    # of many rows the triangle of QR has the same axes, for less memory and time
-    triangle = np.linalg.qr(X, mode="r") if X.size > QR_NUMBERS else X
-    _, values, rows = np.linalg.svd(triangle, full_matrices=False)
+    _, values, rows = np.linalg.svd(_triangle(X, centre), full_matrices=False)
     axes = rows[values > 1e-12 * max(float(values[0]), 1e-300)].T
     if axes.shape[1] == 0:
         axes = np.zeros((X.shape[1], 1))
     axes = np.ascontiguousarray(axes)
-    return np.ascontiguousarray(X @ axes), axes
+    Z = np.empty((len(X), axes.shape[1]))
+    for part in _parts(X):
+        np.matmul(X[part] - centre, axes, out=Z[part])
+    return Z, axes
+
+
+def _triangle(X: FloatArray, centre: FloatArray) -> FloatArray:
+    """Rows with the axes of the centred ones; of many rows the triangle of QR, for less memory and time."""
+    if X.size <= QR_NUMBERS:
+        return X - centre
+    triangle = np.zeros((0, X.shape[1]))
+    for part in _parts(X):
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, X[part] - centre]), mode="r"))
+    return triangle
+
+
+def _parts(X: FloatArray) -> list[slice]:
+    """All rows, some at a time where they are many."""
+    rows = max(QR_NUMBERS // X.shape[1], 2 * X.shape[1])
+    return [slice(start, start + rows) for start in range(0, len(X), rows)]
