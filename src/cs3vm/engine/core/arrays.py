@@ -84,7 +84,8 @@ class Scratch(NamedTuple):
     u: FloatArray
     beta: FloatArray
     dw: FloatArray
-    df: FloatArray
+    df: FloatArray  #: by how much a push moves the scores of the labelled rows
+    ahead: FloatArray  #: and how far it goes until they are on target
     wx: FloatArray
     scores: FloatArray  #: of the unlabelled rows
     skip: IntArray  #: push number in which a labelled row may not enter M
@@ -184,6 +185,7 @@ def new_scratch(n_labelled: int, m: int, d: int, rank: int) -> Scratch:
         beta=np.zeros(rank + 5),
         dw=np.zeros(rank),
         df=np.zeros(n_labelled),
+        ahead=np.zeros(n_labelled),
         wx=np.zeros(d),
         scores=np.zeros(m),
         skip=np.zeros(n_labelled, dtype=np.int64),
