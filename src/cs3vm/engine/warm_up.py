@@ -1,4 +1,4 @@
-"""Compile before the clock starts: once ever, some twenty seconds; later processes load the cached code.
+"""Compile before the clock starts: once ever, about half a minute; later processes load the cached code.
 
 Where several processes find the cache empty, one compiles and the others wait for it. Where there is a second
 core, a helper of that one compiles the heuristic meanwhile, and the kernel that the exact search needs last.
@@ -68,7 +68,7 @@ def _load_or_compile() -> None:
     """Call every kernel; with a helper where that compiles them."""
     helper = None
     if not is_compiled():
-        logger.warning("compiling the exact engine: this happens once and takes about 20 seconds")
+        logger.warning("compiling the exact engine: this happens once and takes about half a minute")
         remove_stale()
         helper = _start_helper()
     with _no_garbage_collection():
