@@ -247,7 +247,7 @@ def apply_changes(records: list[Record], changes: list[Change]) -> list[Any]:
                 pairs[what[2] % len(pairs)][1] *= what[3]
             else:
                 made[what[0]][what[1]] = NUMBERS[what[2]]
-        except (KeyError, IndexError, TypeError, ZeroDivisionError):
+        except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError):
             continue
     return made
 
