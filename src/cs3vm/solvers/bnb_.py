@@ -109,6 +109,9 @@ def solve(
     if tree is None:
         return _interrupted(incumbent, perf_counter() - began)
     result = checked(_result(tree, reason, perf_counter() - began), gap)
+    if result.found and result.objective >= options.cutoff:  # the gate took another point
+        status = {Status.OPTIMAL: Status.CUTOFF, Status.FEASIBLE: Status.TIME_LIMIT}.get(result.status)
+        result = replace(result, status=status or result.status, coef=None, intercept=float("nan"), z=None)
     return result if proof is None else _with_proof(result, proof, proof_note, gap, began, time_limit)
 
 
