@@ -64,18 +64,20 @@ def is_mild(problem: Problem) -> bool:
         and prices.max() <= 1e3
         and problem.weights.max(initial=1.0) <= 1e6 * problem.weights.min(initial=1.0)
         and problem.total_weight <= 1e9
-        and not nearly_equal(problem.U)
+        and not nearly_equal(problem.U, problem.side_margin)
     )
 
 
-def nearly_equal(rows: np.ndarray) -> bool:
-    """Whether two different rows agree in their first six digits.
+def nearly_equal(rows: np.ndarray, margin: float = 0.0) -> bool:
+    """Whether two rows agree in the first six digits where they differ, or differ by far less than the margin.
 
     To part them, a plane is so steep, or needs so much of the tolerance, that the bound and the point differ.
     """
-    apart = np.abs(rows[:, None] - rows[None]).max(axis=2, initial=0.0)
+    apart = np.abs(rows[:, None] - rows[None])
     scale = np.abs(rows).max(initial=0.0)
-    return bool(np.any((apart > 0.0) & (apart <= 1e-6 * scale)))
+    by_digits = bool(np.any((apart > 0.0) & (apart <= 1e-6 * scale)))
+    largest = apart.max(axis=2, initial=0.0)
+    return by_digits or bool(np.any((largest > 0.0) & (largest <= 1e-3 * margin)))
 
 
 def judge(problem: Problem, answers: Iterable[Answer], oracle: Oracle | None) -> list[Finding]:
