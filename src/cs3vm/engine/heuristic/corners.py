@@ -7,6 +7,7 @@ through a row, the corner, holds all rows that agree with it in the columns that
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ CORNERS, NUMBERS = 20, 4_000_000
 #: How many planes through random rows are tried: at most so many, and not more work than this, or than a
 #: share of what is left.
 TRIES, EFFORT, SHARE = 600, 2e8, 0.15
+#: Planes by so few columns are tried one and all, up to this share of that number.
+FEW_COLUMNS, FEW_SHARE = 3, 0.5
 
 
 class Corners:
@@ -60,6 +63,28 @@ class Corners:
                 return
             yield self.through(self._any_row())
 
+    def by_few_columns(self) -> list[Plane]:
+        """Planes by one, two or three columns, through the values that most rows have there; best first.
+
+        Where the best plane uses so few columns, random ones hardly ever hit them all and no other. Each has
+        a second try with other prices.
+        """
+        chosen = chain(*(combinations(self._columns(self.mode), k) for k in range(1, FEW_COLUMNS + 1)))
+        return _distinct(self._by_columns(islice(chosen, round(0.5 * FEW_SHARE * self.tries))))
+
+    def _by_columns(self, chosen: Iterable[tuple[np.intp, ...]]) -> Iterator[Plane]:
+        values = [np.unique(column, return_inverse=True)[1] for column in self.sample.T]
+        for columns in chosen:
+            if self.search.expired:
+                return
+            code = np.zeros(len(self.sample), dtype=np.intp)
+            for j in columns:
+                code = code * (int(values[j].max()) + 1) + values[j]
+            _, first, counts = np.unique(code, return_index=True, return_counts=True)
+            corner = self.sample[first[counts.argmax()]]
+            for spread in (0.0, 1.0):
+                yield self._plane_by(np.array(columns), corner, self._prices(spread))
+
     def scattered(self, share: float = 1.0) -> list[Plane]:
         """Planes through random rows by random columns, every other one with other prices; best first.
 
@@ -68,22 +93,30 @@ class Corners:
         return _distinct(self._scatter(max(1, round(share * self.tries))))
 
     def _scatter(self, number: int) -> Iterator[Plane]:
-        problem, search = self.problem, self.search
+        problem = self.problem
         for turn in range(number):
             columns = np.flatnonzero(self.rng.random(problem.d) < self.rng.uniform(0.1, 1.0))
             corner = self._any_row()
-            price = problem.C * np.exp(self.rng.normal(0.0, float(turn % 2), problem.n))
+            price = self._prices(float(turn % 2))
             if len(columns) == 0:
                 continue
-            if search.expired:
+            if self.search.expired:
                 return
-            signed = (problem.X[:, columns] - corner[columns]) * problem.y[:, None]
-            # the plane passes through the corner: there is no intercept
-            A = np.column_stack([signed, np.zeros(problem.n)])
-            v, _ = search.solve_rows(A, np.ones(problem.n), price, ROUGH)
-            w = np.zeros(problem.d)
-            w[columns] = v[:-1]
-            yield search.plane(w)
+            yield self._plane_by(columns, corner, price)
+
+    def _plane_by(self, columns: NDArray[np.intp], corner: FloatArray, price: FloatArray) -> Plane:
+        """The plane through the corner that fits the labels best by these columns."""
+        problem = self.problem
+        signed = (problem.X[:, columns] - corner[columns]) * problem.y[:, None]
+        A = np.column_stack([signed, np.zeros(problem.n)])  # through the corner: there is no intercept
+        v, _ = self.search.solve_rows(A, np.ones(problem.n), price, ROUGH)
+        w = np.zeros(problem.d)
+        w[columns] = v[:-1]
+        return self.search.plane(w)
+
+    def _prices(self, spread: float) -> FloatArray:
+        """Those of the labelled rows, each times a random factor unless the spread is 0."""
+        return np.asarray(self.problem.C * np.exp(self.rng.normal(0.0, spread, self.problem.n)))
 
     def _any_row(self) -> FloatArray:
         return np.asarray(self.sample[self.rng.integers(len(self.sample))])

@@ -144,7 +144,9 @@ class TwoSearches:
         planes, through = [self._tilted(w) for w in starts], []
         if first is not None and not (planes and problem.m > FEW_STARTS_ROWS):
             planes += [self._tilted(w) for w in (np.zeros(problem.d), first.w)]
-            through = flat.corners.scattered()[:CORNERS] + flat.corners.best(CORNERS)
+            corners = flat.corners
+            through = [*corners.by_few_columns()[:CORNERS], *corners.scattered()[:CORNERS]]
+            through = sorted(through, key=lambda plane: plane.value)[:CORNERS] + corners.best(CORNERS)
             planes += [self._tilted(plane.w) for plane in through]
         tilted = proper.begin(planes)
         proper_best = proper.iterate(tilted[0], TURN)
