@@ -69,7 +69,7 @@ def is_mild(problem: Problem) -> bool:
 
 
 def nearly_equal(rows: np.ndarray, margin: float = 0.0) -> bool:
-    """Whether two rows agree in the first six digits where they differ, or differ by far less than the margin.
+    """Whether two rows agree in the first six digits where they differ, or differ by far less than a margin.
 
     To part them, a plane is so steep, or needs so much of the tolerance, that the bound and the point differ.
     """
