@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 
 from cs3vm import Problem
@@ -78,3 +80,20 @@ def test_scattered_planes_are_points_of_the_problem_best_first():
         for plane in planes:
             exact = problem.best_intercept(plane.w)
             assert np.isclose(0.5 * plane.w @ plane.w + exact.cost, plane.value)
+
+
+def test_planes_by_few_columns_leave_out_no_pair_of_columns():
+    problem = rare_events(0)
+    search = corners(problem)
+    planes = search.by_few_columns()
+    used = {tuple(np.flatnonzero(plane.w)) for plane in planes}
+    assert max(map(len, used)) <= 3
+    values = [plane.value for plane in planes]
+    assert values == sorted(set(values))
+    # each pair of columns by hand, through the row of zeros, which is the most frequent one
+    for pair in combinations(range(problem.d), 2):
+        alone = search._plane_by(np.array(pair), np.zeros(problem.d), problem.C)
+        assert np.isclose(values, alone.value, rtol=1e-5).any()
+    for plane in planes[:20]:
+        exact = problem.best_intercept(plane.w)
+        assert np.isclose(0.5 * plane.w @ plane.w + exact.cost, plane.value)
