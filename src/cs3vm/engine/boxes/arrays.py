@@ -10,7 +10,9 @@ from ..._typing import FloatArray, IntArray
 from ...model.problem import Problem
 
 #: Classes of miscounts that are told apart in one box.
-CLASSES = 48
+CLASSES = 256
+#: Classes that are bounded together until it matters.
+BLOCK = 8
 #: Cuts that a box keeps, and that its children inherit.
 CUTS = 6
 #: Rows that a box may hold on their sides.
@@ -25,8 +27,8 @@ VALUE = 6  # objective of the plane at which the bound is taken, for its own int
 INTERCEPT = 7
 NUMBERS = 8
 # integers of a box
-AXIS, N_HELD, N_CUTS, N_OPEN, SPLIT, BRANCH_ROW, WORK = range(7)
-INTEGERS = 7
+AXIS, N_HELD, N_CUTS, N_OPEN, SPLIT, BRANCH_ROW, FEW_OPEN, WORK = range(8)
+INTEGERS = 8
 # what holds for all boxes
 CUTOFF, LEVEL, REACH, MOST_INTERCEPT, PRICE, TARGET_LOW, TARGET_HIGH, WEIGHT, SLACK, MARGIN = range(10)
 LIMITS = 10
@@ -43,6 +45,7 @@ class Data(NamedTuple):
     norm_x: FloatArray  #: ‖x‖ of all features that are left
     norm_u: FloatArray
     whole: bool  #: weights and totals are integers
+    equal: bool  #: all weights are 1
 
 
 class Cone(NamedTuple):
@@ -72,6 +75,7 @@ class Scratch(NamedTuple):
     svm: FloatArray
     bound: FloatArray
     solved: IntArray
+    fine: IntArray  #: blocks of classes that are bounded one by one
     w: FloatArray  #: the plane of the last solve; w then b
     labelled: FloatArray  #: arrays of the interior-point method, per labelled row
     extra: FloatArray  #: per other constraint
@@ -79,13 +83,6 @@ class Scratch(NamedTuple):
     matrix: FloatArray
     vector: FloatArray
     trial: FloatArray  #: a cut
-
-
-def varying_columns(problem: Problem) -> IntArray:
-    """The features that are not constant: no plane of least cost has a weight for the others."""
-    most = np.maximum(problem.X.max(axis=0), problem.U.max(axis=0, initial=-np.inf))
-    least = np.minimum(problem.X.min(axis=0), problem.U.min(axis=0, initial=np.inf))
-    return np.flatnonzero(most > least)
 
 
 def new_data(problem: Problem, columns: IntArray) -> Data:
@@ -96,7 +93,17 @@ def new_data(problem: Problem, columns: IntArray) -> Data:
     numbers = np.append(problem.weights, ends)
     whole = bool(np.all(numbers == np.round(numbers)) and totals.weight[0] < 2.0**52)
     norm_x, norm_u = np.linalg.norm(X, axis=1), np.linalg.norm(U, axis=1)
-    return Data(X, problem.y.copy(), problem.C.copy(), U, problem.weights.copy(), norm_x, norm_u, whole)
+    return Data(
+        X=X,
+        y=problem.y.copy(),
+        C=problem.C.copy(),
+        U=U,
+        weight=problem.weights.copy(),
+        norm_x=norm_x,
+        norm_u=norm_u,
+        whole=whole,
+        equal=bool(np.all(problem.weights == 1.0)),
+    )
 
 
 def new_cone(d: int) -> Cone:
@@ -115,7 +122,16 @@ def new_cone(d: int) -> Cone:
 
 def copied(cone: Cone) -> Cone:
     """Another box like this one."""
-    return Cone(*(array.copy() for array in cone))
+    return Cone(
+        low=cone.low.copy(),
+        high=cone.high.copy(),
+        pivot=cone.pivot.copy(),
+        number=cone.number.copy(),
+        integer=cone.integer.copy(),
+        held=cone.held.copy(),
+        sign=cone.sign.copy(),
+        cuts=cone.cuts.copy(),
+    )
 
 
 def new_scratch(n: int, m: int, d: int) -> Scratch:
@@ -133,6 +149,7 @@ def new_scratch(n: int, m: int, d: int) -> Scratch:
         svm=np.zeros(CLASSES),
         bound=np.zeros(CLASSES),
         solved=np.zeros(CLASSES, dtype=np.int64),
+        fine=np.zeros(CLASSES, dtype=np.int64),
         w=np.zeros(d + 1),
         labelled=np.zeros((6, n)),
         extra=np.zeros((6, others)),

@@ -13,12 +13,13 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ..jit import kernel
-from .arrays import AXIS, LEVEL, MARGIN, N_HELD, WORK, Cone, Data, Scratch
+from .arrays import AXIS, FEW_OPEN, LEVEL, MARGIN, N_HELD, WORK, Cone, Data, Scratch
 from .cuts import cut_value, write_cut
 
 _ITERATIONS = 40
-#: The solve ends where the complementarity is this share of the level; earlier if the box must be divided.
-_ACCURATE, _ENOUGH = 1e-9, 1e-4
+#: A solve ends where the complementarity is this share of the level. Where the target is out of reach it ends
+#: at this share of what is missing, and of the value: the box will be divided.
+_ACCURATE, _FAR, _CLOSE = 1e-9, 0.1, 0.02
 _TO_THE_BOUNDARY = 0.99
 
 
@@ -124,7 +125,7 @@ def step(data: Data, tmp: Scratch, q: int, centre: float, corrected: float) -> f
         for r in range(d + 1):
             dx[r] += push * G[k, r]
     back_substitute(tmp.matrix, dx)
-    far = 1.0
+    far = 0.5  # steps beyond twice the whole one do not matter
     for i in range(n):
         eta, move = data.C[i] - a[i], dx[d]
         for r in range(d):
@@ -194,11 +195,18 @@ def begin(data: Data, tmp: Scratch, q: int) -> None:
 
 @kernel
 def solve_in_box(
-    data: Data, cone: Cone, lo: float, hi: float, target: float, lim: FloatArray, tmp: Scratch, cut: FloatArray
+    data: Data,
+    cone: Cone,
+    lo: float,
+    hi: float,
+    target: float,
+    lim: FloatArray,
+    tmp: Scratch,
+    cut: FloatArray,
 ) -> float:
     """Write the best cut for these limits of the intercept, and the plane; return the cut's value.
 
-    It ends as soon as the value reaches the target.
+    It ends as soon as the value reaches the target, or where it will not and few rows are open, accurately.
     """
     n, d = data.X.shape
     first = write_rows(data, cone, lo, hi, lim, tmp)
@@ -216,11 +224,11 @@ def solve_in_box(
             best = value
             for r in range(d + 2):
                 cut[r] = trial[r]
-        hopeless = best + _ENOUGH * lim[LEVEL] + 2.0 * gap < target and gap < _ENOUGH * lim[LEVEL]
+        hopeless = gap < min(_FAR * (target - best), _CLOSE * best) and not cone.integer[FEW_OPEN]
         if best >= target or hopeless or gap < _ACCURATE * lim[LEVEL] or not gap < np.inf:
             break
         factorise(tmp.matrix)
-        far = step(data, tmp, q, 0.0, 0.0)
+        far = min(1.0, step(data, tmp, q, 0.0, 0.0))
         left = 0.0
         for i in range(n):
             left += (a[i] + far * da[i]) * (s[i] + far * ds[i])
@@ -228,8 +236,7 @@ def solve_in_box(
         for k in range(q):
             left += (lam[k] + far * dlam[k]) * (sig[k] + far * dsig[k])
         share = left / gap
-        far = step(data, tmp, q, share * share * left / (2 * n + q), 1.0)
-        far = min(1.0, far if far == 1.0 else _TO_THE_BOUNDARY * far)
+        far = min(1.0, _TO_THE_BOUNDARY * step(data, tmp, q, share * share * left / (2 * n + q), 1.0))
         for i in range(n):
             a[i] += far * da[i]
             s[i] += far * ds[i]

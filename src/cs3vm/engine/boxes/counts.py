@@ -1,9 +1,9 @@
 """What the known total demands of the intercept in a box.
 
-In a box each row has a smallest and a largest score v·(u - pivot). Where the count misses its total by at most k,
-enough rows are positive, so that b + w·pivot ≥ ε - t·q with q an order statistic of the largest scores, and
-enough are negative: the same from above with the smallest scores. Misses are put into classes, each with the
-least miss in it, which is paid, and the limits of the intercept for the greatest miss in it.
+In a box each row has a smallest and a largest score v·(u - pivot). Where the count misses its total by at
+most k, enough rows are positive, so that b + w·pivot ≥ ε - t·q with q an order statistic of the largest
+scores, and enough are negative: the same from above with the smallest scores. Misses are put into classes,
+each with the least miss in it, which is paid, and the limits of the intercept for the greatest miss in it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ..exact.bounds import sort_together
-from ..jit import strict_kernel
+from ..jit import ZERO, strict_kernel
 from .arrays import (
     BASE,
     CLASSES,
@@ -36,7 +36,7 @@ from .cuts import UNIT_ROUNDOFF
 
 @strict_kernel
 def move_pivot(data: Data, cone: Cone, rows: IntArray, n_open: int) -> None:
-    """Put the pivot amid the open rows, which makes their scores vary least; limits are kept, rounded outwards."""
+    """Put the pivot amid the open rows, which makes their scores vary least; limits are rounded outwards."""
     d = data.U.shape[1]
     least = most = size = 0.0
     for r in range(d):
@@ -102,6 +102,48 @@ def make_classes(data: Data, cone: Cone, lim: FloatArray, tmp: Scratch) -> int:
 
 
 @strict_kernel
+def needed_weight(cone: Cone, upper: int, miss: float, open_weight: float, lim: FloatArray) -> float:
+    """What the positive open rows, or the negative ones, weigh at least where the miss is at most that."""
+    if upper:
+        return float(open_weight - (lim[TARGET_HIGH] + miss - cone.number[POSITIVE]) - 2.0 * lim[SLACK])
+    return float(lim[TARGET_LOW] - miss - cone.number[POSITIVE] - 2.0 * lim[SLACK])
+
+
+@strict_kernel
+def divide(keys: FloatArray, items: IntArray, begin: int, end: int, place: int) -> None:
+    """Move keys within [begin, end) so that those before ``place`` are no larger than those from there on."""
+    while end - begin > 1:
+        pivot = keys[(begin + end) // 2]
+        i, j = begin, end - 1
+        while i <= j:
+            while keys[i] < pivot:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                items[i], items[j] = items[j], items[i]
+                i += 1
+                j -= 1
+        if place <= j:
+            end = j + 1
+        elif place >= i:
+            begin = i
+        else:
+            return
+
+
+@strict_kernel
+def sort_between(keys: FloatArray, items: IntArray, n: int, first: int, last: int) -> None:
+    """Put the places [first - 1, last) of the ascending order right; the others only on the right side."""
+    first = max(first - 1, 0)
+    if last < n:
+        divide(keys, items, ZERO, n, last)
+    divide(keys, items, ZERO, last, first)
+    sort_together(keys[first:last], items[first:last], last - first)
+
+
+@strict_kernel
 def limit_classes(
     data: Data, cone: Cone, rows: IntArray, n_open: int, n: int, lim: FloatArray, tmp: Scratch
 ) -> None:
@@ -111,15 +153,19 @@ def limit_classes(
         for k in range(n_open):
             tmp.key[k] = tmp.lower[k] if upper else -tmp.upper[k]
             tmp.place[k] = k
-        sort_together(tmp.key, tmp.place, n_open)
-        cone.integer[WORK] += 24 * n_open
+        most_needed = needed_weight(cone, upper, tmp.most[0], open_weight, lim)
         k, reached = n_open, open_weight  # the first k in this order weigh as much
+        if data.equal:
+            least_needed = needed_weight(cone, upper, tmp.most[n - 1], open_weight, lim)
+            first, k = int(max(0.0, least_needed)), int(min(max(0.0, most_needed) + 1.0, float(n_open)))
+            reached = float(k)
+            sort_between(tmp.key, tmp.place, n_open, min(first, k), k)
+            cone.integer[WORK] += 8 * n_open + 16 * (k - min(first, k))
+        else:
+            sort_together(tmp.key, tmp.place, n_open)
+            cone.integer[WORK] += 24 * n_open
         for i in range(n):
-            if upper:
-                needed = open_weight - (lim[TARGET_HIGH] + tmp.most[i] - cone.number[POSITIVE])
-            else:
-                needed = lim[TARGET_LOW] - tmp.most[i] - cone.number[POSITIVE]
-            needed -= 2.0 * lim[SLACK]
+            needed = needed_weight(cone, upper, tmp.most[i], open_weight, lim)
             while k > 0 and reached - data.weight[rows[tmp.place[k - 1]]] >= needed:
                 k -= 1
                 reached -= data.weight[rows[tmp.place[k]]]

@@ -2,12 +2,13 @@
 
 For multipliers 0 ≤ a ≤ C every plane has ½‖w‖² + Σ C·hinge ≥ ½‖w‖² + A - g·w - g_b·b with A = Σ a,
 g = Σ a·y·x, g_b = Σ a·y; a row held at ε adds any λ ≥ 0 in the same way, with ε instead of 1 and without a
-largest value. In a box, w = t·v and ε + lo·t ≤ b + w·pivot ≤ hi·t - ε, so b takes the end that g_b wants, each
-component of w is clipped to [low·t, high·t], and a convex function φ of t alone is left. It grows at least
-like ½t², so that φ(s) - ½φ'(s)² bounds it from below for *any* s ≥ 0: no step of its minimisation is trusted.
+largest value. In a box, w = t·v and ε + lo·t ≤ b + w·pivot ≤ hi·t - ε, so b takes the end that g_b wants,
+each component of w is clipped to [low·t, high·t], and a convex function φ of t ≥ 2ε / (hi - lo) alone is
+left. It grows at least like ½t², so that φ(s) - ½φ'(s)² bounds it from below for *any* s: no step of its
+minimisation is trusted.
 
-Rounding. With u = 2⁻⁵³ and γ_p = p·u / (1 - p·u), a sum of products with p roundings per term misses its value
-by at most γ_p times the sum of the absolute values of its terms. Each bound is lowered by that.
+Rounding. With u = 2⁻⁵³ and γ_p = p·u / (1 - p·u), a sum of products with p roundings per term misses its
+value by at most γ_p times the sum of the absolute values of its terms. Each bound is lowered by that.
 """
 
 from __future__ import annotations
@@ -81,15 +82,20 @@ def cut_value(cone: Cone, cut: FloatArray, lo: float, hi: float, lim: FloatArray
             length += abs(cone.pivot[r])
         far = abs(g_b) * (lim[MOST_INTERCEPT] + lim[REACH] * length)
         constant, size = cut[0] - far, abs(cut[0]) + far
-    t, least, most = 0.0, 0.0, np.inf
+    first = 0.0
+    if hi - lo < np.inf:  # below it there is no intercept
+        first = 2.0 * lim[MARGIN] / (hi - lo) * (1.0 - 8.0 * UNIT_ROUNDOFF) if hi > lo else 0.0
+    if not first < lim[REACH]:
+        return float(lim[LEVEL])
+    t, least, most = first, first, np.inf
     value = derivative = noise = mass = 0.0
     for _ in range(_STEPS):
         value, derivative, noise, curvature, mass = -slope * t, -slope, abs(slope), 0.0, abs(slope * t)
         for r in range(d):
             G = cut[1 + r] - g_b * cone.pivot[r]
             w, G_size = G, abs(cut[1 + r]) + abs(g_b * cone.pivot[r])
-            edge = cone.high[r] if G >= cone.high[r] * t else cone.low[r]
-            if G >= cone.high[r] * t or G <= cone.low[r] * t:
+            edge = cone.high[r] if cone.high[r] * t <= G else cone.low[r]
+            if cone.high[r] * t <= G or cone.low[r] * t >= G:
                 w = edge * t
                 derivative += (w - G) * edge
                 curvature += edge * edge
@@ -97,7 +103,7 @@ def cut_value(cone: Cone, cut: FloatArray, lo: float, hi: float, lim: FloatArray
             mass += 0.5 * w * w + G_size * abs(w)
             noise += abs(w) + G_size  # |v| ≤ 1
         noise *= (4 * d + 16) * UNIT_ROUNDOFF
-        if abs(derivative) <= 4.0 * noise or (t == 0.0 and derivative >= 0.0):
+        if abs(derivative) <= 4.0 * noise or (t == first and derivative >= 0.0):
             break
         if derivative < 0.0:
             least = t
@@ -110,8 +116,8 @@ def cut_value(cone: Cone, cut: FloatArray, lo: float, hi: float, lim: FloatArray
         if nearer == at:
             break
     error = (4 * d + 32) * UNIT_ROUNDOFF * (size + mass)
-    if t == 0.0 and derivative - noise >= 0.0:
-        return min(constant - error, lim[LEVEL])
     missed = abs(derivative) + noise
+    if t == first and derivative - noise >= 0.0:
+        missed = 0.0
     bound = constant + value - 0.5 * missed * missed - error
     return min(bound, lim[LEVEL]) if bound > 0.0 else 0.0  # also where it is NaN

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..._typing import FloatArray, IntArray
 from ..jit import strict_kernel
 from .arrays import (
     AXIS,
     BASE,
+    BLOCK,
     BOUND,
     BRANCH_ROW,
     CUTOFF,
     CUTS,
+    FEW_OPEN,
     HELD,
     HIGH,
     INTERCEPT,
@@ -40,21 +40,31 @@ from .cuts import cut_value
 
 #: Convex programmes that are solved in one box, at most.
 _SOLVES = 8
+#: A plane has the bound of its box if what is missing is this share of the way to the cutoff.
+_ATTAINED = 0.25
 
 
 @strict_kernel
 def examine(
-    data: Data, cone: Cone, rows: IntArray, kept: IntArray, moves: bool, row_limit: int, lim: FloatArray, tmp: Scratch
+    data: Data,
+    cone: Cone,
+    rows: IntArray,
+    kept: IntArray,
+    moves: bool,
+    row_limit: int,
+    lim: FloatArray,
+    tmp: Scratch,
 ) -> bool:
     """Whether a box may hold a point below the cutoff; if so, all that its children need is in it.
 
-    Of the open ``rows`` those whose side is still open are written to ``kept``. ``moves`` lets the pivot follow
-    them; ``row_limit`` is the number of open rows up to which a row is divided instead of the box.
+    Of the open ``rows`` those whose side is still open are written to ``kept``. ``moves`` lets the pivot
+    follow them; ``row_limit`` is the number of open rows up to which a row is divided instead of the box.
     """
     n_open = cone.integer[N_OPEN]
     if moves and n_open > 0:
         move_pivot(data, cone, rows, n_open)
     score_rows(data, cone, rows, n_open, tmp)
+    cone.integer[FEW_OPEN] = n_open <= row_limit
     n = make_classes(data, cone, lim, tmp)
     if n == 0:
         return False
@@ -62,42 +72,68 @@ def examine(
     if not bound_classes(data, cone, n, lim, tmp):
         return False
     settle(data, cone, rows, kept, n, lim, tmp)
-    look_at_plane(data, cone, kept, lim, tmp)
+    stuck = look_at_plane(data, cone, kept, lim, tmp)
     choose_axis(data, cone, kept)
-    if cone.integer[N_OPEN] > row_limit or cone.integer[N_HELD] >= HELD:
+    if (cone.integer[N_OPEN] > row_limit and not stuck) or cone.integer[N_HELD] >= HELD:
         cone.integer[BRANCH_ROW] = -1
     return True
 
 
 @strict_kernel
 def bound_classes(data: Data, cone: Cone, n: int, lim: FloatArray, tmp: Scratch) -> bool:
-    """Bound every class of misses, by the cuts at hand and by new ones; return whether one is left."""
+    """Bound every class of misses, by the cuts at hand and by new ones; return whether one is left.
+
+    The SVM value does not rise with the miss, so the last class of a block bounds the others until one of
+    them has the least bound of all.
+    """
     for i in range(n):
         empty = tmp.lo[i] > tmp.hi[i]  # only (w, b) = 0 is left, which is accounted for elsewhere
         tmp.svm[i] = lim[LEVEL] if empty else cone.number[BASE]
-        tmp.solved[i] = 0
+        tmp.solved[i] = tmp.fine[i // BLOCK] = 0
     for c in range(min(cone.integer[N_CUTS], CUTS)):
         apply_cut(cone, cone.cuts[c], n, lim, tmp)
-    for _ in range(_SOLVES):
+    solves = 0
+    while True:
         i = least_class(cone, n, lim, tmp)
         if i < 0:
             return False
-        if tmp.solved[i] == 1:
-            break
-        cut = cone.cuts[cone.integer[N_CUTS] % CUTS]
-        cone.integer[N_CUTS] += 1
-        target = lim[CUTOFF] - lim[PRICE] * tmp.start[i]
-        value = solve_in_box(data, cone, tmp.lo[i], tmp.hi[i], target, lim, tmp, cut)
-        tmp.svm[i] = max(tmp.svm[i], value)
-        tmp.solved[i] = 1
-        apply_cut(cone, cut, n, lim, tmp)
-    return least_class(cone, n, lim, tmp) >= 0
+        if tmp.fine[i // BLOCK] == 0:
+            tmp.fine[i // BLOCK] = 1
+            for c in range(min(cone.integer[N_CUTS], CUTS)):
+                apply_to_block(cone, cone.cuts[c], i // BLOCK, n, lim, tmp)
+        elif tmp.solved[i] == 1 or solves == _SOLVES:
+            return True
+        else:
+            cut = cone.cuts[cone.integer[N_CUTS] % CUTS]
+            cone.integer[N_CUTS] += 1
+            solves += 1
+            target = lim[CUTOFF] - lim[PRICE] * tmp.start[i]
+            value = solve_in_box(data, cone, tmp.lo[i], tmp.hi[i], target, lim, tmp, cut)
+            tmp.svm[i] = max(tmp.svm[i], value)
+            tmp.solved[i] = 1
+            apply_cut(cone, cut, n, lim, tmp)
 
 
 @strict_kernel
 def apply_cut(cone: Cone, cut: FloatArray, n: int, lim: FloatArray, tmp: Scratch) -> None:
-    """Raise the bounds of the classes that are still below the cutoff."""
-    for i in range(n):
+    """Raise the bounds of all classes."""
+    value = 0.0
+    for block in range((n - 1) // BLOCK, -1, -1):
+        if tmp.fine[block] == 1:
+            apply_to_block(cone, cut, block, n, lim, tmp)
+            continue
+        last = min((block + 1) * BLOCK, n) - 1
+        if tmp.svm[last] + lim[PRICE] * tmp.start[block * BLOCK] < lim[CUTOFF]:
+            value = max(value, cut_value(cone, cut, tmp.lo[last], tmp.hi[last], lim))
+            cone.integer[WORK] += 30 * cone.low.shape[0]
+        for i in range(block * BLOCK, last + 1):
+            tmp.svm[i] = max(tmp.svm[i], value)
+
+
+@strict_kernel
+def apply_to_block(cone: Cone, cut: FloatArray, block: int, n: int, lim: FloatArray, tmp: Scratch) -> None:
+    """Raise the bounds of the classes of a block, each for itself."""
+    for i in range(block * BLOCK, min((block + 1) * BLOCK, n)):
         if tmp.svm[i] + lim[PRICE] * tmp.start[i] < lim[CUTOFF]:
             tmp.svm[i] = max(tmp.svm[i], cut_value(cone, cut, tmp.lo[i], tmp.hi[i], lim))
             cone.integer[WORK] += 30 * cone.low.shape[0]
@@ -142,8 +178,11 @@ def settle(
 
 
 @strict_kernel
-def look_at_plane(data: Data, cone: Cone, kept: IntArray, lim: FloatArray, tmp: Scratch) -> None:
-    """The objective of the plane of the last solve, about, and the open row that most deserves a side."""
+def look_at_plane(data: Data, cone: Cone, kept: IntArray, lim: FloatArray, tmp: Scratch) -> bool:
+    """The objective of the plane of the last solve, about, and the open row that most deserves a side.
+
+    Return whether that row is too near to the plane, and nothing else is wrong: then no smaller box helps.
+    """
     d, w = data.X.shape[1], tmp.w
     value = 0.0
     for r in range(d):
@@ -164,9 +203,9 @@ def look_at_plane(data: Data, cone: Cone, kept: IntArray, lim: FloatArray, tmp: 
         if abs(score) < nearest:
             inside, nearest = kept[k], abs(score)
         if score > farthest_up or up < 0:
-            up, farthest_up = kept[k], score
+            up, farthest_up = kept[k], float(score)
         if score < farthest_down or down < 0:
-            down, farthest_down = kept[k], score
+            down, farthest_down = kept[k], float(score)
     row = inside
     if count > lim[TARGET_HIGH]:
         row = up
@@ -178,6 +217,11 @@ def look_at_plane(data: Data, cone: Cone, kept: IntArray, lim: FloatArray, tmp: 
     cone.number[VALUE] = value + lim[PRICE] * max(0.0, count - lim[TARGET_HIGH], lim[TARGET_LOW] - count)
     cone.number[INTERCEPT] = w[d]
     cone.integer[WORK] += d * (data.X.shape[0] + cone.integer[N_OPEN])
+    attained = cone.number[VALUE] - cone.number[BOUND] <= _ATTAINED * (lim[CUTOFF] - cone.number[BOUND])
+    if inside >= 0 and attained:
+        cone.integer[BRANCH_ROW] = inside
+        return True
+    return False
 
 
 @strict_kernel

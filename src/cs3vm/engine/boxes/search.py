@@ -11,6 +11,7 @@ import numpy as np
 from ..._typing import FloatArray, IntArray
 from ...model.problem import Problem
 from ...model.status import TracePoint, relative_gap
+from ..core.relaxation import unbeatable_level
 from ..exact.crew import Options, Stopped
 from ..exact.incumbent import Incumbent
 from .arrays import (
@@ -43,9 +44,9 @@ from .arrays import (
     new_cone,
     new_data,
     new_scratch,
-    varying_columns,
 )
 from .examine import examine
+from .scope import varying_columns
 
 #: Up to so many open rows per feature a row is divided, and not the box.
 _ROWS_PER_FEATURE = 2
@@ -60,10 +61,16 @@ class BoxSearch:
     """A search for one problem; its bound holds at any moment."""
 
     def __init__(
-        self, problem: Problem, incumbent: Incumbent, options: Options, start: float, root_bound: float
+        self,
+        problem: Problem,
+        incumbent: Incumbent,
+        options: Options,
+        start: float,
+        root_bound: float,
+        svm_bound: float,
     ) -> None:
         self.problem, self.incumbent, self.options, self.start = problem, incumbent, options, start
-        self.root_bound = root_bound
+        self.root_bound, self.svm_bound = root_bound, max(0.0, svm_bound)
         self.columns = varying_columns(problem)
         self.data = new_data(problem, self.columns)
         self.tmp = new_scratch(problem.n, problem.m, self.data.X.shape[1])
@@ -71,11 +78,14 @@ class BoxSearch:
         self.open: list[tuple[float, int, Cone, IntArray]] = []
         self.stack: list[tuple[float, int, Cone, IntArray]] = []
         self.current = float("inf")
-        self.unresolved = float("inf")
+        self.undivided: list[float] = []  # bounds of boxes that are single directions
         self.n_boxes, self.effort, self.bytes = 0, 0, 0
         self.trace: list[TracePoint] = []
         self._last_trace = 0.0
         self._number = count()
+        self.least_without_plane = float(problem.C.sum()) * (1.0 - 1e-12)
+        if self.data.whole and problem.trivial is not None and problem.trivial.exact:
+            self.least_without_plane = max(self.least_without_plane, problem.trivial.cost * (1.0 - 1e-12))
         self.update_limits()
 
     # -- limits ----------------------------------------------------------------------------------
@@ -83,7 +93,8 @@ class BoxSearch:
         """Take the incumbent's value into the limits that the kernels see."""
         problem, totals = self.problem, self.problem.totals
         shrink = 1.0 - 0.9 * max(self.options.gap, _SMALLEST_GAP)
-        self.level = min(self.incumbent.value, self.options.cutoff)
+        best = min(self.incumbent.value, self.options.cutoff)
+        self.level = best if np.isfinite(best) else unbeatable_level(problem)
         lim = np.zeros(LIMITS)
         lim[CUTOFF], lim[LEVEL] = self.level * shrink, self.level
         lim[REACH] = problem.reach(self.level) * (1.0 + 1e-12)
@@ -94,14 +105,19 @@ class BoxSearch:
         self.limits: FloatArray = lim
 
     @property
+    def unresolved(self) -> list[float]:
+        """Bounds below the cutoff of what can be neither closed nor divided."""
+        points = list(self.undivided)
+        if self.problem.side_margin == 0.0:  # (w, b) = 0 is in every box, with any sides
+            points.append(self.least_without_plane)
+        return [value for value in points if value < self.limits[CUTOFF]]
+
+    @property
     def bound(self) -> float:
-        """A lower bound on the optimum: of what is open, unresolved, closed, or no plane at all."""
-        least = min(self.current, self.unresolved, self.limits[CUTOFF] * (1.0 - 1e-9))
-        for boxes in (self.open[:1], self.stack):
-            least = min([least, *(box[0] for box in boxes)])
-        if self.problem.side_margin == 0.0:  # (w, b) = 0 is in every box
-            least = min(least, float(self.problem.C.sum()) * (1.0 - 1e-12))
-        return max(self.root_bound, least)
+        """A lower bound on the optimum: of what is open, unresolved or closed."""
+        boxes = [*self.open[:1], *self.stack]
+        least = min([self.current, self.limits[CUTOFF] * (1.0 - 1e-9), *(box[0] for box in boxes)])
+        return max(self.root_bound, float(min([least, *self.unresolved])))
 
     # -- the loop --------------------------------------------------------------------------------
     def run(self) -> str:
@@ -109,6 +125,7 @@ class BoxSearch:
         try:
             self.current = self.root_bound
             self._begin()
+            self.current = float("inf")
             while self.stack or self.open:
                 self.current = bound = (self.stack[-1] if self.stack else self.open[0])[0]
                 _, _, cone, rows = self.stack.pop() if self.stack else heappop(self.open)
@@ -133,7 +150,7 @@ class BoxSearch:
                 cone.low[:], cone.high[:] = -1.0, 1.0
                 cone.low[axis] = cone.high[axis] = sign
                 cone.number[[LOW, HIGH]] = -np.inf, np.inf
-                cone.number[[BASE, BOUND]] = self.root_bound
+                cone.number[[BASE, BOUND]] = self.svm_bound, self.root_bound
                 cone.integer[AXIS] = axis
                 self._examine(cone, rows, moves=True)
 
@@ -155,7 +172,7 @@ class BoxSearch:
                 (child.high if half == 0 else child.low)[axis] = middle
                 self._examine(child, rows, moves=True)
         else:
-            self.unresolved = min(self.unresolved, float(cone.number[BOUND]))
+            self.undivided.append(float(cone.number[BOUND]))
 
     def _examine(self, cone: Cone, rows: IntArray, moves: bool) -> None:
         """Bound a box; store it if it is still open."""
@@ -211,3 +228,15 @@ class BoxSearch:
         self.trace.append(point)
         if self.options.callback is not None:
             self.options.callback(point)
+
+
+def prepare() -> None:
+    """Compile, or load what was compiled, by a search with few rows; once per process."""
+    if not examine.signatures:  # type: ignore[attr-defined]
+        rng = np.random.default_rng(0)
+        problem = Problem(
+            rng.normal(size=(4, 2)), np.array([1.0, 1.0, -1.0, -1.0]), rng.normal(size=(6, 2)), 3
+        )
+        incumbent = Incumbent(problem)
+        incumbent.offer_plane(np.zeros(2))
+        BoxSearch(problem, incumbent, Options(deadline=np.inf, node_limit=8), 0.0, 0.0, 0.0).run()
