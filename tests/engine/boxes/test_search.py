@@ -97,6 +97,8 @@ def test_refusals():
     assert "norm" in refusal(Problem(X, y, U, 3, norm="l1"))
     assert "total" in refusal(Problem(X, y, U, Totals([Total([0, 1], 1), Total([2, 3], 1)])))
     assert "no unlabelled" in refusal(Problem(X, y, np.zeros((0, 2)), 0))
+    assert "whole" in refusal(Problem(X, y, U, 2.5, weights=np.full(6, 1.5)))
+    assert refusal(Problem(X, y, U, 2.5, weights=np.full(6, 1.5), side_margin=0.1)) == ""
     wide = rng.normal(size=(10, MOST_FEATURES + 1))
     assert "features" in refusal(Problem(wide[:4], y, wide[4:], 3))
     assert "features" in refusal(Problem(np.ones((4, 2)), y, np.ones((6, 2)), 3))
@@ -116,6 +118,9 @@ def test_any_cut_is_below_every_plane(seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, m=5)
     columns = varying_columns(problem)
+    while len(columns) == 0:
+        problem = random_problem(rng, m=5)
+        columns = varying_columns(problem)
     d = len(columns)
     data, cone = new_data(problem, columns), new_cone(d)
     cone.low[:], cone.high[:] = np.sort(rng.uniform(-1, 1, (2, d)), axis=0)

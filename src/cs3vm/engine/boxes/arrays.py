@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...model.problem import Problem
+from .scope import counts_whole
 
 #: Classes of miscounts that are told apart in one box.
 CLASSES = 256
@@ -88,10 +89,6 @@ class Scratch(NamedTuple):
 def new_data(problem: Problem, columns: IntArray) -> Data:
     """The rows of a problem with these features only."""
     X, U = np.ascontiguousarray(problem.X[:, columns]), np.ascontiguousarray(problem.U[:, columns])
-    totals = problem.totals
-    ends = [end for end in (totals.low[0], totals.high[0]) if np.isfinite(end)]
-    numbers = np.append(problem.weights, ends)
-    whole = bool(np.all(numbers == np.round(numbers)) and totals.weight[0] < 2.0**52)
     norm_x, norm_u = np.linalg.norm(X, axis=1), np.linalg.norm(U, axis=1)
     return Data(
         X=X,
@@ -101,7 +98,7 @@ def new_data(problem: Problem, columns: IntArray) -> Data:
         weight=problem.weights.copy(),
         norm_x=norm_x,
         norm_u=norm_u,
-        whole=whole,
+        whole=counts_whole(problem),
         equal=bool(np.all(problem.weights == 1.0)),
     )
 

@@ -18,6 +18,14 @@ def varying_columns(problem: Problem) -> IntArray:
     return np.flatnonzero(most > least)
 
 
+def counts_whole(problem: Problem) -> bool:
+    """Whether weights and totals are integers, of which sums are exact."""
+    totals = problem.totals
+    ends = [end for end in (totals.low[0], totals.high[0]) if np.isfinite(end)]
+    numbers = np.append(problem.weights, ends)
+    return bool(np.all(numbers == np.round(numbers)) and totals.weight[0] < 2.0**52)
+
+
 def refusal(problem: Problem, most: int = MOST_FEATURES) -> str:
     """Why boxes cannot be used, with at most so many features, or an empty string."""
     if problem.norm != "l2":
@@ -28,6 +36,9 @@ def refusal(problem: Problem, most: int = MOST_FEATURES) -> str:
         return "they need one total of all unlabelled rows"
     if np.any(problem.side != 0):
         return "they cannot have fixed sides"
+    if problem.side_margin == 0.0 and not counts_whole(problem):
+        # (w, b) = 0 has every row on both sides, and what it misses of the total would be a hard question
+        return "without a side margin they need whole weights and totals"
     d = len(varying_columns(problem))
     if not 1 <= d <= most:
         return f"{d} features vary, and they are for 1 to {most}"

@@ -84,7 +84,7 @@ class BoxSearch:
         self._last_trace = 0.0
         self._number = count()
         self.least_without_plane = float(problem.C.sum()) * (1.0 - 1e-12)
-        if self.data.whole and problem.trivial is not None and problem.trivial.exact:
+        if problem.one_total and problem.trivial is not None and problem.trivial.exact:
             self.least_without_plane = max(self.least_without_plane, problem.trivial.cost * (1.0 - 1e-12))
         self.update_limits()
 
