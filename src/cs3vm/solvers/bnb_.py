@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: Where boxes apply, the tree over rows comes first for so much work, which settles most small problems, or
 #: for this share of the limit.
-_TREE_WORK, _TREE_SHARE = 5e8, 0.25
+_TREE_WORK, _TREE_SHARE = 2e9, 0.25
 _STATUS = {
     "time": Status.TIME_LIMIT,
     "work": Status.WORK_LIMIT,

@@ -55,6 +55,8 @@ _SMALLEST_GAP = 1e-8
 _BOX_BYTES = 4000
 #: Every so many boxes a plane is evaluated that promises nothing.
 _TRIAL = 64
+#: A solve that was cut short may leave a plane that costs more than this many times the level: no plane at all.
+_SENSIBLE = 10.0
 
 
 class BoxSearch:
@@ -198,7 +200,9 @@ class BoxSearch:
 
     def _try_plane(self, cone: Cone) -> None:
         """Offer the plane at which a box has its bound, if it may be better than the best one."""
-        if cone.number[VALUE] < self.incumbent.value or self.n_boxes % _TRIAL == 0:
+        value = cone.number[VALUE]
+        worth_a_trial = self.n_boxes % _TRIAL == 0 and value < _SENSIBLE * self.level
+        if value < self.incumbent.value or worth_a_trial:
             w = np.zeros(self.problem.d)
             w[self.columns] = self.tmp.w[:-1]
             if self.incumbent.offer_plane(w):
