@@ -55,7 +55,7 @@ _SMALLEST_GAP = 1e-8
 _BOX_BYTES = 4000
 #: Every so many boxes a plane is evaluated that promises nothing.
 _TRIAL = 64
-#: A solve that was cut short may leave a plane that costs more than this many times the level: no plane at all.
+#: A solve that was cut short may leave no sensible plane: it costs more than this many times the level.
 _SENSIBLE = 10.0
 
 
