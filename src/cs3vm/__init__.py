@@ -14,6 +14,7 @@ The rooms of the house. Each may import from those above it, never from those be
     engine.passes     rows in pieces: scores, bins and sums of one piece
     engine.heuristic  good planes fast: starts, count steps, cells, subsamples
     engine.exact      the tree: frontier, nodes, flips, pairs, groups, incumbent, proof writer
+    engine.boxes      few features: boxes of directions, cuts, counts in a box, the search over boxes
     engine.warm_up    what compiles first
     solvers           one function ``Problem -> Result`` per backend: bnb, scip, gurobi, highs
     methods           the paper's algorithms and ours, over solvers: svm, rcm, ircm, wircm, direct, auto

@@ -1,4 +1,4 @@
-"""Our exact engine: branch on the sides of the unlabelled rows."""
+"""Our exact engine: branch on the sides of the unlabelled rows; with few features, on boxes of planes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .._typing import FloatArray
 from ..convex.gate import checked
 from ..convex.svm import first_answer, root_bound, solve_convex
+from ..engine.boxes.scope import AUTO_FEATURES, MOST_FEATURES, refusal
 from ..engine.core.relaxation import Relaxation
 from ..engine.exact.crew import Options
 from ..engine.exact.incumbent import Incumbent
@@ -24,6 +25,12 @@ from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import Callback, Status
 
+if TYPE_CHECKING:
+    from ..engine.boxes.search import BoxSearch
+
+#: Where boxes apply, the tree over rows comes first for so much work, which settles most small problems, or
+#: for this share of the limit.
+_TREE_WORK, _TREE_SHARE = 2e9, 0.25
 _STATUS = {
     "time": Status.TIME_LIMIT,
     "work": Status.WORK_LIMIT,
@@ -48,6 +55,7 @@ def solve(
     n_jobs: int = 1,
     first_improvement: bool = False,
     joint: bool = True,
+    boxes: bool | Literal["auto"] = "auto",
     proof: str | Path | None = None,
     proof_note: str = "",
 ) -> Result:
@@ -71,6 +79,10 @@ def solve(
         digits and the answer at a time limit, a matter of chance.
     joint
         Use the joint-flip graph where it pays.
+    boxes
+        Branch on boxes of directions of the plane instead of on rows, where the problem allows it: ``"auto"``
+        where few features vary and the tree over rows has not ended soon, True from the beginning, False
+        never. Not where a proof is to be written.
     proof
         Write a proof of optimality to this file, for :func:`cs3vm.verify`, if there is one and the time
         suffices; ``extras["proof"]`` tells whether it was written.
@@ -79,6 +91,10 @@ def solve(
     """
     problem.require_l2("solver 'bnb'", "use solver='auto', 'highs' or 'scip'")
     prepare()
+    most = AUTO_FEATURES if boxes == "auto" else MOST_FEATURES
+    boxes = boxes if proof is None and boxes and not refusal(problem, most) else False
+    if boxes:
+        _prepare_boxes()
     began = perf_counter()
     options = Options(
         deadline=began + time_limit,
@@ -89,10 +105,11 @@ def solve(
         cutoff=np.inf if cutoff is None else float(cutoff),
         first_improvement=first_improvement,
         joint=joint,
+        pause=_first_share(boxes, work_limit),
         callback=callback,
         n_jobs=_threads(n_jobs),
     )
-    incumbent, tree = Incumbent(problem), None
+    incumbent, tree, box_search = Incumbent(problem), None, None
     try:
         _offer_start(incumbent, start)
         if options.cutoff <= root_bound(problem):
@@ -103,12 +120,15 @@ def solve(
         svm = solve_convex(problem)
         tree = Tree(problem, incumbent, options, began, relaxation, root_bound(problem), svm)
         done = first_improvement and incumbent.value < options.cutoff
-        reason = "improved" if done else tree.run()
+        reason = "improved" if done else "pause" if boxes is True else tree.run()
+        if reason == "pause":
+            box_search = _box_search(tree, svm.bound)
+            reason = box_search.run()
     except KeyboardInterrupt:
         reason = "interrupted"
     if tree is None:
         return _interrupted(incumbent, perf_counter() - began)
-    result = checked(_result(tree, reason, perf_counter() - began), gap)
+    result = checked(_result(tree, box_search, reason, perf_counter() - began), gap)
     if result.found and result.objective >= options.cutoff:  # the gate took another point
         status = {Status.OPTIMAL: Status.CUTOFF, Status.FEASIBLE: Status.TIME_LIMIT}.get(result.status)
         result = replace(result, status=status or result.status, coef=None, intercept=float("nan"), z=None)
@@ -118,6 +138,31 @@ def solve(
 def prepare() -> None:
     """Compile, or load what was compiled, before any clock runs."""
     warm_up()
+
+
+def _prepare_boxes() -> None:
+    from ..engine.boxes.search import prepare  # compiled when first needed: most problems never do
+
+    prepare()
+
+
+def _first_share(boxes: bool | str, work_limit: float | None) -> float:
+    """The work after which boxes take over from the tree; infinite if they do not."""
+    if boxes != "auto":
+        return float("inf")
+    return _TREE_WORK if work_limit is None else min(_TREE_WORK, _TREE_SHARE * work_limit)
+
+
+def _box_search(tree: Tree, svm_bound: float) -> BoxSearch:
+    """The search over boxes that goes on from what the tree knows, within what is left of the limits."""
+    from ..engine.boxes.search import BoxSearch
+
+    options = replace(
+        tree.options,
+        node_limit=tree.options.node_limit - tree.crew.n_nodes,
+        work_limit=tree.options.work_limit - tree.crew.effort,
+    )
+    return BoxSearch(tree.problem, tree.incumbent, options, tree.start, tree.bound, svm_bound)
 
 
 def _interrupted(incumbent: Incumbent, seconds: float) -> Result:
@@ -161,26 +206,37 @@ def _offer_start(incumbent: Incumbent, start: Result | FloatArray | None) -> Non
             incumbent.offer_as_given(start.coef, start.intercept, start.z)
 
 
-def _result(tree: Tree, reason: str, seconds: float) -> Result:
+def _result(tree: Tree, box_search: BoxSearch | None, reason: str, seconds: float) -> Result:
     incumbent, cutoff = tree.incumbent, tree.options.cutoff
     best = incumbent.best if incumbent.value < cutoff else None
     closed = reason in ("done", "gap")
-    bound = tree.bound
+    bound, unresolved, n_nodes, work, trace = (
+        tree.bound,
+        tree.crew.n_unresolved,
+        tree.crew.n_nodes,
+        tree.crew.effort,
+        tree.trace,
+    )
+    counters = tree.counters()
+    if box_search is not None:
+        bound, unresolved = max(bound, box_search.bound), len(box_search.unresolved)
+        n_nodes, work = n_nodes + box_search.n_boxes, work + box_search.effort
+        trace, counters = trace + box_search.trace, counters | {"boxes": box_search.n_boxes}
     status = _STATUS.get(reason, Status.FEASIBLE)
-    if closed and best is None and tree.crew.n_unresolved == 0:
+    if closed and best is None and unresolved == 0:
         # without a cutoff the search has one far above all sensible points: the gate wants a certificate
         status = Status.CUTOFF if np.isfinite(cutoff) else Status.INFEASIBLE
     fields: dict[str, Any] = {
         "lower_bound": bound,
         "seconds": seconds,
-        "n_nodes": tree.crew.n_nodes,
-        "work": float(tree.crew.effort),
+        "n_nodes": n_nodes,
+        "work": float(work),
         "hurried": reason == "time",
-        "trace": tuple(tree.trace),
+        "trace": tuple(trace),
         "extras": {
             "root_bound": tree.root_bound,
-            "unresolved": tree.crew.n_unresolved,
-            **tree.counters(),
+            "unresolved": unresolved,
+            **counters,
             **({} if best is None else best.extras),
         },
     }

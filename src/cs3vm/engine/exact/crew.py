@@ -30,6 +30,7 @@ class Options:
     cutoff: float = float("inf")
     first_improvement: bool = False
     joint: bool = True
+    pause: float = float("inf")  #: work after which another kind of search takes over
     callback: Callback | None = None
     n_jobs: int = 1
 

@@ -128,7 +128,7 @@ class Tree:
 
     # -- the loop --------------------------------------------------------------------------------
     def run(self) -> str:
-        """Search; return why it ended: "done", "gap", "time", "work", "nodes", "improved", "interrupted"."""
+        """Search; return why it ended: "done", "gap", "improved", "interrupted", "pause" or a limit."""
         with self.crew.lock:
             reason = "error"
             try:
@@ -334,6 +334,8 @@ class Tree:
             raise Stopped("time")
         if self.crew.effort >= self.options.work_limit:
             raise Stopped("work")
+        if self.crew.effort >= self.options.pause:
+            raise Stopped("pause")
         value = self.incumbent.value
         if relative_gap(value, self.bound) <= self.options.gap:
             raise Stopped("gap")
