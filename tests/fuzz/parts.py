@@ -114,6 +114,9 @@ def engine(rng: np.random.Generator, folder: Path) -> Outcome:
         calls.append({"method": "wircm"})
     elif extra < 0.25:
         calls.append({"method": str(rng.choice(["direct", "ircm", "rcm", "svm", "top_tau"]))})
+    elif extra < 0.31:
+        limit = int(rng.choice([5, 100, 3000]))
+        calls.append({"solver": "bnb", "options": {"boxes": True, "node_limit": limit}})
     return examine(problem, calls)
 
 

@@ -69,6 +69,7 @@ def _work(
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable(logging.WARNING)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    from cs3vm.engine.boxes.search import prepare
     from cs3vm.engine.warm_up import warm_up
     from tests.fuzz import shrink
     from tests.fuzz.parts import PARTS, SHARES
@@ -76,6 +77,7 @@ def _work(
     if counts:  # findings are only counted
         shrink.ENABLED = False
     warm_up()
+    prepare()
     share = {part: SHARES[part] for part in parts}
     spent = dict.fromkeys(parts, 1e-9)
     index = {part: skip.get(part, job) for part in parts}

@@ -55,7 +55,7 @@ def solve(
     n_jobs: int = 1,
     first_improvement: bool = False,
     joint: bool = True,
-    boxes: bool | Literal["auto"] = "auto",
+    boxes: bool | Literal["auto"] = False,
     proof: str | Path | None = None,
     proof_note: str = "",
 ) -> Result:
@@ -80,9 +80,9 @@ def solve(
     joint
         Use the joint-flip graph where it pays.
     boxes
-        Branch on boxes of directions of the plane instead of on rows, where the problem allows it: ``"auto"``
-        where few features vary and the tree over rows has not ended soon, True from the beginning, False
-        never. Not where a proof is to be written.
+        Branch on boxes of directions of the plane instead of on rows, where the problem allows it and no
+        proof is to be written: ``"auto"`` where few features vary and the tree over rows has not ended soon,
+        True from the beginning. The first use ever compiles for half a minute.
     proof
         Write a proof of optimality to this file, for :func:`cs3vm.verify`, if there is one and the time
         suffices; ``extras["proof"]`` tells whether it was written.
@@ -91,8 +91,7 @@ def solve(
     """
     problem.require_l2("solver 'bnb'", "use solver='auto', 'highs' or 'scip'")
     prepare()
-    most = AUTO_FEATURES if boxes == "auto" else MOST_FEATURES
-    boxes = boxes if proof is None and boxes and not refusal(problem, most) else False
+    boxes = _usable(boxes, problem) if proof is None else False
     if boxes:
         _prepare_boxes()
     began = perf_counter()
@@ -144,6 +143,14 @@ def _prepare_boxes() -> None:
     from ..engine.boxes.search import prepare  # compiled when first needed: most problems never do
 
     prepare()
+
+
+def _usable(boxes: bool | Literal["auto"], problem: Problem) -> bool | Literal["auto"]:
+    """What was asked for, or False where the problem does not allow boxes."""
+    if boxes not in (True, False, "auto"):
+        raise InvalidProblemError(f"boxes must be True, False or 'auto', got {boxes!r}")
+    most = AUTO_FEATURES if boxes == "auto" else MOST_FEATURES
+    return boxes if boxes and not refusal(problem, most) else False
 
 
 def _first_share(boxes: bool | str, work_limit: float | None) -> float:

@@ -9,6 +9,7 @@ from cs3vm import Problem, Status
 from cs3vm.engine.boxes.arrays import LEVEL, LIMITS, MARGIN, MOST_INTERCEPT, REACH, new_cone, new_data
 from cs3vm.engine.boxes.cuts import cut_value, write_cut
 from cs3vm.engine.boxes.scope import MOST_FEATURES, refusal, varying_columns
+from cs3vm.exceptions import InvalidProblemError
 from cs3vm.model.totals import Total, Totals
 from cs3vm.solvers.bnb_ import solve
 from tests.oracle import brute_force, random_problem
@@ -139,3 +140,8 @@ def test_any_cut_is_below_every_plane(seed):
             full = np.zeros(problem.d)
             full[columns] = w
             assert bound <= problem.svm_value(full, b) + 1e-9
+
+
+def test_another_word_is_refused():
+    with pytest.raises(InvalidProblemError, match="boxes must be True, False or 'auto', got 'yes'"):
+        solve(tiny(np.random.default_rng(0)), boxes="yes")
