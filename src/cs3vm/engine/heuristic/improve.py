@@ -145,8 +145,10 @@ class TwoSearches:
         if first is not None and not (planes and problem.m > FEW_STARTS_ROWS):
             planes += [self._tilted(w) for w in (np.zeros(problem.d), first.w)]
             corners = flat.corners
-            through = [*corners.by_few_columns()[:CORNERS], *corners.scattered()[:CORNERS]]
-            through = sorted(through, key=lambda plane: plane.value)[:CORNERS] + corners.best(CORNERS)
+            through = (
+                corners.scattered()[:CORNERS] + corners.best(CORNERS) + corners.by_few_columns()[:CORNERS]
+            )
+            through.sort(key=lambda plane: plane.value)
             planes += [self._tilted(plane.w) for plane in through]
         tilted = proper.begin(planes)
         proper_best = proper.iterate(tilted[0], TURN)
