@@ -146,7 +146,8 @@ class Run:
         while workers:
             self.collect(reached)
             for job, (worker, busy) in list(workers.items()):
-                stuck = busy[2] > 0.0 and perf_counter() - busy[2] > self.hard_limit
+                since = busy[2]  # read once: the case may end meanwhile
+                stuck = since > 0.0 and perf_counter() - since > self.hard_limit
                 if stuck:
                     worker.kill()
                     worker.join()
@@ -154,7 +155,7 @@ class Run:
                     continue
                 worker.join()
                 del workers[job]
-                if worker.exitcode != 0 and busy[2] == 0.0:
+                if worker.exitcode != 0 and busy[2] == 0.0 and not stuck:
                     raise RuntimeError(f"a worker died with {worker.exitcode} between two cases")
                 if stuck or worker.exitcode != 0:
                     self.lost(job, busy, worker.exitcode, stuck, reached)
