@@ -350,7 +350,7 @@ def categories(
     datasets: str = "",
     seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 5,
     short: Annotated[float, typer.Option(help="Work of the run that is judged: about 2 seconds.")] = 1.6e9,
-    long: Annotated[float, typer.Option(help="Work of the runs that it is compared with.")] = 4.8e10,
+    long: Annotated[float, typer.Option(help="Work of the runs that it is compared with.")] = 4e10,
     jobs: Jobs = 1,
     out: Path | None = None,
 ) -> None:
