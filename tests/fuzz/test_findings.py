@@ -390,3 +390,20 @@ def test_a_point_below_the_cutoff_or_none():
     result = bnb(problem, cutoff=cutoff)
     assert not result.found or result.objective < cutoff
     assert result.status is not Status.OPTIMAL
+
+
+@pytest.mark.parametrize("factor", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("method", ["auto", "cs3vm", "direct"])
+def test_optimal_means_the_same_at_every_scale(method, factor):
+    """With features near 10⁸ objectives are near 10⁻¹⁶: a point 9 % above the optimum was called optimal."""
+    rows = factor * np.random.default_rng(0).normal(size=(40, 3))
+    y = np.where(rows[:12, 0] > 0, 1, -1)
+    problem = Problem(rows[:12], y, rows[12:], 13, C=1e6, count_penalty=1e6)
+    result = solve(problem, method, time_limit=600.0, work_limit=2e9)
+    optimum = {1e8: 2.4174909718e-16, 1.0: 2.4174909718, 1e-8: 1.2e7}[factor]
+    assert result.lower_bound <= optimum * (1 + 1e-6)
+    assert optimum * (1 - 1e-6) <= result.objective
+    if result.is_optimal:
+        assert result.objective <= optimum * (1 + 3e-6)
+    else:
+        assert method == "direct"

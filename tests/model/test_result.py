@@ -38,7 +38,14 @@ def test_sides_that_contradict_the_plane_give_no_result():
 
 @pytest.mark.parametrize(
     ("objective", "bound", "gap"),
-    [(2.0, 1.0, 0.5), (2.0, 2.0, 0.0), (0.0, 0.0, 0.0), (float("inf"), 1.0, float("inf"))],
+    [
+        (2.0, 1.0, 0.5),
+        (2.0, 2.0, 0.0),
+        (2e-20, 1e-20, 0.5),
+        (0.0, 0.0, 0.0),
+        (0.0, -1.0, float("inf")),
+        (float("inf"), 1.0, float("inf")),
+    ],
 )
 def test_the_gap_is_relative_to_the_objective(objective, bound, gap):
     assert relative_gap(objective, bound) == gap

@@ -74,7 +74,7 @@ class Result:
 
     @property
     def gap(self) -> float:
-        """``(objective - lower_bound) / max(|objective|, 1e-10)``; infinite where there is no answer."""
+        """``(objective - lower_bound) / |objective|``; infinite where there is no answer."""
         return relative_gap(self.objective, self.lower_bound)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -25,10 +26,17 @@ class Status(Enum):
 
 
 def relative_gap(objective: float, lower_bound: float) -> float:
-    """``(objective - lower_bound) / max(|objective|, 1e-10)``; infinite where no point is known."""
+    """``(objective - lower_bound) / |objective|``; 0 where they are equal, infinite where no point is known.
+
+    There is no floor under the objective: with features near 10⁸ all objectives are near 10⁻¹⁶, and a share
+    of anything larger would call every point optimal.
+    """
     if not objective < float("inf"):
         return float("inf")
-    return (objective - lower_bound) / max(abs(objective), 1e-10)
+    distance = objective - lower_bound
+    if distance == 0.0:
+        return 0.0
+    return distance / abs(objective) if objective != 0.0 else math.copysign(float("inf"), distance)
 
 
 class TracePoint(NamedTuple):
