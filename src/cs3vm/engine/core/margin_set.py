@@ -23,6 +23,9 @@ from .arrays import (
     State,
 )
 
+#: A multiplier may be clipped to its box by so much: the last digits.
+_CLIPPED = 1e-10
+
 
 def counters(tmp: Scratch) -> dict[str, int]:
     """What a search has done so far, by name."""
@@ -199,19 +202,40 @@ def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
 
 @spliced
 def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> None:
-    """Move b and the multipliers of M so that M is on target and the multipliers add up to zero."""
+    """Move b and the multipliers of M so that M is on target and the multipliers add up to zero.
+
+    A member whose multiplier would have to leave its box by more than rounding goes to the bound and out of
+    M, and the others are moved anew: if all were clipped instead, neither would hold afterwards.
+    """
+    beyond = 1.0
+    while beyond > 0.0 and st.number[SIZE] > 0:
+        q = st.number[SIZE]
+        tmp.u[0] = -total
+        for a in range(q):
+            i = st.members[a]
+            tmp.u[a + 1] = box.p[i] - row_dot(rows.Z, i, st.w) - st.value[INTERCEPT]
+        beyond, who = 0.0, 0
+        for a in range(q + 1):
+            moved = 0.0
+            for x in range(q + 1):
+                moved += st.R[a, x] * tmp.u[x]
+            tmp.beta[a] = moved
+            if a > 0:
+                i = st.members[a - 1]
+                c = st.c[i] + moved
+                out = max(box.lo[i] - c, c - box.hi[i])
+                if out > max(beyond, _CLIPPED * (1.0 + abs(st.c[i]))):
+                    beyond, who = out, a - 1
+        if beyond > 0.0:
+            i = st.members[who]
+            bound = box.hi[i] if tmp.beta[who + 1] > 0.0 else box.lo[i]
+            _add_row(st.w, bound - st.c[i], rows.Z, i)
+            total += bound - st.c[i]
+            st.c[i] = bound
+            contract(st, who)
     q = st.number[SIZE]
     if q == 0:
         return
-    tmp.u[0] = -total
-    for a in range(q):
-        i = st.members[a]
-        tmp.u[a + 1] = box.p[i] - row_dot(rows.Z, i, st.w) - st.value[INTERCEPT]
-    for a in range(q + 1):
-        moved = 0.0
-        for x in range(q + 1):
-            moved += st.R[a, x] * tmp.u[x]
-        tmp.beta[a] = moved
     st.value[INTERCEPT] += tmp.beta[0]
     for a in range(q):
         i = st.members[a]

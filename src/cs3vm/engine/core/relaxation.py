@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,8 @@ PERTURBATION = (1e-8, 1e-9)
 _OTHER_PERTURBATIONS = (0.0, 1.0, 30.0)  # multiples of it, tried where a bound disappoints
 #: From this many labelled rows on the root starts from the interior-point solution.
 WARM_START_ROWS = 150
+#: More work is not spent on the search for a vertex among multipliers.
+VERTEX_NUMBERS = 10**9
 #: Beyond so many numbers rows are reduced to a triangle before their axes are found.
 QR_NUMBERS = 1_000_000
 #: Of problems with more numbers the rotated rows are not kept: a fitted classifier would carry them along.
@@ -74,6 +77,10 @@ class Relaxation:
         alpha = np.clip(svm.alpha, 0.0, problem.C)
         room = np.minimum(alpha, problem.C - alpha) / problem.C
         alpha = np.where(room > 1e-6, alpha, np.where(alpha > 0.5 * problem.C, problem.C, 0.0))
+        alpha = problem.y * _vertex(
+            problem.y * alpha, problem.C, np.column_stack([np.ones(n), self.rows.Z[:n]])
+        )
+        room = np.minimum(alpha, problem.C - alpha) / problem.C
         c = np.append(problem.y * alpha, svm.beta)
         inside = np.append(room, np.abs(svm.beta))
         order = np.argsort(-inside)[: self.rows.Z.shape[1] + 1]
@@ -179,6 +186,27 @@ def _sums(problem: Problem) -> Sums:
         start=np.array(totals.of_row.start),
         total=np.array(totals.of_row.total),
     )
+
+
+def _vertex(c: FloatArray, C: FloatArray, rows: FloatArray) -> FloatArray:
+    """Multipliers with the same sum and plane, of which no more lie inside their box than M can hold.
+
+    An interior-point method ends in the middle of all optimal multipliers, which are many where the plane is
+    w = 0. A combination of rows that adds up to nothing changes neither plane nor value: so go to a bound.
+    """
+    c, most = c.copy(), rows.shape[1]
+    while True:
+        inside = np.flatnonzero((c != 0.0) & (np.abs(c) < C))
+        if len(inside) <= most or (len(inside) - most) * most**3 > VERTEX_NUMBERS:
+            return c
+        some = inside[: most + 1]
+        direction = np.linalg.svd(rows[some].T)[2][-1]
+        far = np.where(direction * np.sign(c[some]) > 0.0, C[some] - np.abs(c[some]), np.abs(c[some]))
+        steps = np.divide(far, np.abs(direction), out=np.full(len(some), np.inf), where=direction != 0.0)
+        first = int(np.argmin(steps))
+        ends = C[some[first]] if direction[first] * c[some[first]] > 0.0 else 0.0
+        c[some] += steps[first] * direction
+        c[some[first]] = math.copysign(ends, c[some[first]])
 
 
 def _rotate(X: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -48,7 +48,7 @@ _LARGE = 1.4  # at a lower level, groups larger than this multiple of the averag
 _PROMISING = 0.8  # all groups are formed anew where their usual size, so much reduced, would suffice
 _FEW_DIMENSIONS = 10
 _NO_LIMIT, _RAISE_WORK = integer(2**62), integer(10**9)  # of raising the bound of the root
-_MAX_ROWS = 3000  # with more, one test takes seconds
+_MOST = 3000  # with more rows that may flip, one test takes seconds
 
 
 @spliced
@@ -69,12 +69,13 @@ def tighten_by_groups(
     for g in range(sums.low.shape[0]):
         if g != lead:
             others += sums.penalty[g] * node.missed.least[g]
-    available = 0.0
+    available, n_available = 0.0, 0
     for j in range(node.side.shape[0]):
         if node.side[j] == 0 and own_side(node, j) == direction and is_in(rows, j, lead):
             available += rows.weight[j]
+            n_available += 1
     enough = available >= 2.0 * room  # every group has two rows at least
-    if node.side.shape[0] > _MAX_ROWS or not (enough or raises > 0):
+    if n_available > _MOST or not (enough or raises > 0):
         return
     tmp.counter[GROUP_TESTS] += enough
     low, high, target = node.out[BOUND], lim.cutoff, lim.cutoff

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.active_set import DONE, PAUSABLE, reset, solve
 from ..core.arrays import (
+    AGE,
     BOUND,
     BRANCH_ROW,
     DUAL,
@@ -15,6 +16,7 @@ from ..core.arrays import (
     N_HELD,
     OBJ,
     SIGN,
+    STALE,
     STAY_BOUND,
     WORK,
     WORK_LIMIT,
@@ -85,7 +87,7 @@ def _relax(rows: Rows, box: Box, base: State, tmp: Scratch, node: NodeArrays, li
     count_held(rows, node)
     stop = lim.cutoff - node.out[LEAST_PRICE]
     outcome, obj = DONE, 0.0
-    for attempt in range(2):  # a second time from scratch where the bound disappoints
+    for attempt in range(3):  # where the bound disappoints: what has drifted corrected, then from scratch
         outcome = solve(
             rows, box, base, tmp, node.held, node.info[N_HELD], stop, _MAX_PIVOTS, PAUSABLE, NO_ROW
         )
@@ -94,9 +96,11 @@ def _relax(rows: Rows, box: Box, base: State, tmp: Scratch, node: NodeArrays, li
             return PAUSED
         obj = max(obj, safe_bound(rows, box, base, tmp.wx, lim))
         drift = obj < base.value[DUAL] - 1e-7 * (1.0 + abs(base.value[DUAL]))
-        if attempt > 0 or not (drift or (outcome != DONE and obj < stop)):
+        if not (drift or (outcome != DONE and obj < stop)):
             break
-        reset(base)
+        base.number[AGE] = STALE
+        if attempt == 1:
+            reset(base)
     node.out[OBJ] = max(node.out[OBJ], obj)
     node.out[BOUND] = max(node.out[BOUND], node.out[OBJ] + node.out[LEAST_PRICE])
     return FATHOMED if node.out[BOUND] >= lim.cutoff else BRANCH
