@@ -54,7 +54,7 @@ def direct(
     if 0 < problem.m <= shares.SMALL_ROWS and nodes > 0 and exact.quick and exact.is_practical(problem):
         phases.run(improve, starts=starts, patience=min(patience, shares.FIRST_PATIENCE))
         if phases.result.found:
-            phases.run(exact.load(), shares.NODE_SHARE, node_limit=nodes, joint=False)
+            phases.run(exact.load(), shares.NODE_SHARE, node_limit=nodes, joint=False, boxes=False)
     phases.run(improve, starts=starts, patience=patience, again=phases.best is not None)
     best = ordered.original(whole, phases.result)
     return best if phases.is_over else replace(best, status=Status.FEASIBLE if best.found else best.status)

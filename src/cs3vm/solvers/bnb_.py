@@ -28,9 +28,8 @@ from ..model.status import Callback, Status
 if TYPE_CHECKING:
     from ..engine.boxes.search import BoxSearch
 
-#: Where boxes apply, the tree over rows comes first for so much work, which settles most small problems, or
-#: for this share of the limit.
-_TREE_WORK, _TREE_SHARE = 2e9, 0.25
+#: Where boxes apply, the tree over rows comes first for so much work, which settles most small problems.
+_TREE_WORK = 2e9
 _STATUS = {
     "time": Status.TIME_LIMIT,
     "work": Status.WORK_LIMIT,
@@ -55,7 +54,7 @@ def solve(
     n_jobs: int = 1,
     first_improvement: bool = False,
     joint: bool = True,
-    boxes: bool | Literal["auto"] = False,
+    boxes: bool | Literal["auto"] = "auto",
     proof: str | Path | None = None,
     proof_note: str = "",
 ) -> Result:
@@ -81,8 +80,9 @@ def solve(
         Use the joint-flip graph where it pays.
     boxes
         Branch on boxes of directions of the plane instead of on rows, where the problem allows it and no
-        proof is to be written: ``"auto"`` where few features vary and the tree over rows has not ended soon,
-        True from the beginning. The first use ever compiles for half a minute.
+        proof is to be written: ``"auto"`` where few features vary and one thread has not ended soon with the
+        tree over rows, True from the beginning. The first use ever compiles for half a minute, which no
+        limit counts.
     proof
         Write a proof of optimality to this file, for :func:`cs3vm.verify`, if there is one and the time
         suffices; ``extras["proof"]`` tells whether it was written.
@@ -91,9 +91,7 @@ def solve(
     """
     problem.require_l2("solver 'bnb'", "use solver='auto', 'highs' or 'scip'")
     prepare()
-    boxes = _usable(boxes, problem) if proof is None else False
-    if boxes:
-        _prepare_boxes()
+    boxes = _usable(boxes, problem, _threads(n_jobs)) if proof is None else False
     began = perf_counter()
     options = Options(
         deadline=began + time_limit,
@@ -104,7 +102,7 @@ def solve(
         cutoff=np.inf if cutoff is None else float(cutoff),
         first_improvement=first_improvement,
         joint=joint,
-        pause=_first_share(boxes, work_limit),
+        pause=_TREE_WORK if boxes == "auto" else np.inf,
         callback=callback,
         n_jobs=_threads(n_jobs),
     )
@@ -121,7 +119,9 @@ def solve(
         done = first_improvement and incumbent.value < options.cutoff
         reason = "improved" if done else "pause" if boxes is True else tree.run()
         if reason == "pause":
-            box_search = _box_search(tree, svm.bound)
+            waited = _prepare_boxes()
+            began += waited
+            box_search = _box_search(tree, svm.bound, waited)
             reason = box_search.run()
     except KeyboardInterrupt:
         reason = "interrupted"
@@ -139,37 +139,39 @@ def prepare() -> None:
     warm_up()
 
 
-def _prepare_boxes() -> None:
-    from ..engine.boxes.search import prepare  # compiled when first needed: most problems never do
+def _prepare_boxes() -> float:
+    """Compile the search over boxes, or load what was compiled; return the seconds that took."""
+    from ..engine.boxes.search import prepare  # when first needed: most problems never do
 
+    began = perf_counter()
     prepare()
+    return perf_counter() - began
 
 
-def _usable(boxes: bool | Literal["auto"], problem: Problem) -> bool | Literal["auto"]:
-    """What was asked for, or False where the problem does not allow boxes."""
+def _usable(boxes: bool | Literal["auto"], problem: Problem, threads: int) -> bool | Literal["auto"]:
+    """What was asked for, or False where the problem does not allow boxes; they have one thread."""
     if boxes not in (True, False, "auto"):
         raise InvalidProblemError(f"boxes must be True, False or 'auto', got {boxes!r}")
+    if boxes == "auto" and threads > 1:
+        return False
     most = AUTO_FEATURES if boxes == "auto" else MOST_FEATURES
     return boxes if boxes and not refusal(problem, most) else False
 
 
-def _first_share(boxes: bool | str, work_limit: float | None) -> float:
-    """The work after which boxes take over from the tree; infinite if they do not."""
-    if boxes != "auto":
-        return float("inf")
-    return _TREE_WORK if work_limit is None else min(_TREE_WORK, _TREE_SHARE * work_limit)
+def _box_search(tree: Tree, svm_bound: float, waited: float) -> BoxSearch:
+    """The search over boxes that goes on from what the tree knows, within what is left of the limits.
 
-
-def _box_search(tree: Tree, svm_bound: float) -> BoxSearch:
-    """The search over boxes that goes on from what the tree knows, within what is left of the limits."""
+    The clock did not run while they were compiled, which took so many seconds.
+    """
     from ..engine.boxes.search import BoxSearch
 
     options = replace(
         tree.options,
+        deadline=tree.options.deadline + waited,
         node_limit=tree.options.node_limit - tree.crew.n_nodes,
         work_limit=tree.options.work_limit - tree.crew.effort,
     )
-    return BoxSearch(tree.problem, tree.incumbent, options, tree.start, tree.bound, svm_bound)
+    return BoxSearch(tree.problem, tree.incumbent, options, tree.start + waited, tree.bound, svm_bound)
 
 
 def _interrupted(incumbent: Incumbent, seconds: float) -> Result:

@@ -11,6 +11,7 @@ from cs3vm.engine.boxes.cuts import cut_value, write_cut
 from cs3vm.engine.boxes.scope import MOST_FEATURES, refusal, varying_columns
 from cs3vm.exceptions import InvalidProblemError
 from cs3vm.model.totals import Total, Totals
+from cs3vm.solvers import bnb_
 from cs3vm.solvers.bnb_ import solve
 from tests.oracle import brute_force, random_problem
 from tests.oracle_cells import cells_optimum
@@ -68,17 +69,34 @@ def test_all_cells(seed):
     assert found.objective >= optimum - 1e-6 * (1.0 + optimum)
 
 
-def test_the_tree_goes_first_and_boxes_take_over():
+def test_the_tree_goes_first_and_boxes_take_over(monkeypatch):
     rng = np.random.default_rng(5)
     points = rng.normal(size=(48, 3))
     problem = Problem(points[:8], np.where(points[:8, 0] > 0, 1, -1), points[8:], 5, C=10.0)
-    tree = solve(problem, boxes=False)
-    both = solve(problem, boxes="auto", work_limit=4.0 * 2000)
+    tree = solve(problem)
+    assert tree.is_optimal
     assert "boxes" not in tree.extras
-    assert both.lower_bound <= tree.objective * (1.0 + 1e-6)
-    assert both.status in (Status.OPTIMAL, Status.WORK_LIMIT)
-    again = solve(problem, boxes="auto", work_limit=4.0 * 2000)
+    monkeypatch.setattr(bnb_, "_TREE_WORK", 2000)
+    both = solve(problem)
+    assert both.is_optimal
+    assert both.extras["boxes"] > 0
+    assert both.objective == pytest.approx(tree.objective, rel=2e-6)
+    again = solve(problem)
     assert (again.lower_bound, again.n_nodes, again.work) == (both.lower_bound, both.n_nodes, both.work)
+    assert "boxes" not in solve(problem, boxes=False).extras
+    assert "boxes" not in solve(problem, n_jobs=2).extras
+
+
+def test_no_limit_counts_the_time_to_compile(monkeypatch):
+    """They are compiled when the tree has not ended soon, in the middle of a run."""
+    rng = np.random.default_rng(5)
+    points = rng.normal(size=(48, 3))
+    problem = Problem(points[:8], np.where(points[:8, 0] > 0, 1, -1), points[8:], 5, C=10.0)
+    monkeypatch.setattr(bnb_, "_TREE_WORK", 2000)
+    monkeypatch.setattr(bnb_, "_prepare_boxes", lambda: 1000.0)
+    found = solve(problem, time_limit=600.0)
+    assert found.is_optimal
+    assert found.seconds < 0.0  # a thousand seconds that never were are not counted
 
 
 def test_a_cutoff_below_the_optimum_is_proven():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from heapq import heappop, heappush
 from itertools import count
 from time import perf_counter
@@ -14,6 +15,7 @@ from ...model.status import TracePoint, relative_gap
 from ..core.relaxation import unbeatable_level
 from ..exact.crew import Options, Stopped
 from ..exact.incumbent import Incumbent
+from ..jit import is_compiled
 from .arrays import (
     AXIS,
     BASE,
@@ -48,6 +50,7 @@ from .arrays import (
 from .examine import examine
 from .scope import varying_columns
 
+logger = logging.getLogger(__name__)
 #: Up to so many open rows per feature a row is divided, and not the box.
 _ROWS_PER_FEATURE = 2
 _SMALLEST_GAP = 1e-8
@@ -237,6 +240,8 @@ class BoxSearch:
 def prepare() -> None:
     """Compile, or load what was compiled, by a search with few rows; once per process."""
     if not examine.signatures:  # type: ignore[attr-defined]
+        if not is_compiled([examine]):
+            logger.warning("compiling the search over boxes: this happens once and takes about half a minute")
         rng = np.random.default_rng(0)
         problem = Problem(
             rng.normal(size=(4, 2)), np.array([1.0, 1.0, -1.0, -1.0]), rng.normal(size=(6, 2)), 3
