@@ -287,8 +287,8 @@ def test_folders_of_other_things(people):
 
 
 # -- nothing half written ------------------------------------------------------------------------------
-#: A process that has imported all there is and then, line by line, lets a copy of itself run a command and kill
-#: itself in a phase of it; it answers how that copy ended. To start a new process for each would take longer.
+#: A process that has imported all there is and then, line by line, lets a copy of itself run a command and
+#: die in a phase of it; it answers how that copy ended. To start a new process for each would take longer.
 KILLED = """
 import json, os, signal, sys
 from cs3vm.cli import piece_outputs
@@ -326,7 +326,7 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory):
-    """Run ``fit`` in another process that is killed in the given phase; return how it ended, and its words."""
+    """Run ``fit`` in a process that is killed in the given phase; return how it ended, and what it said."""
     said = tmp_path_factory.mktemp("killed") / "stderr"
     with (
         said.open("w") as errors,
