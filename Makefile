@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
-# Threads of BLAS do not help with many small matrices, and they fight with the test processes.
-PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# Threads of BLAS do not help with many small matrices, and they fight with the test processes. Bytecode is kept
+# even where the environment says no: hundreds of processes are started, and each would compile all modules.
+ENVIRONMENT = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+PYTEST = $(ENVIRONMENT) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 .PHONY: help demo test faults lint types compile ready docs check clean
 
@@ -39,7 +41,7 @@ ready:
 	$(MAKE) --jobs 3 lint types compile
 
 docs: $(VENV)/.installed
-	NO_MKDOCS_2_WARNING=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(ENVIRONMENT) $(BIN)/mkdocs build --strict
 
 check: ready
 	$(PYTEST) -m "not slow"

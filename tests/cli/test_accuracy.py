@@ -22,7 +22,7 @@ def people(tmp_path, monkeypatch):
 
 def test_the_accuracy_is_the_first_figure_everywhere(people):
     pytest.importorskip("jinja2")
-    result = fit(*people, method=RULE)
+    result = fit(*people, "--no-certainty", "--folds", 2, "--repeats", 1, method=RULE)
     assert result.exit_code == 0, result.output
     lines = [line for line in result.stdout.splitlines() if line]
     assert lines[1].startswith("About ")
@@ -94,8 +94,8 @@ def test_ctrl_c_leaves_it_out_and_keeps_the_answer(people, monkeypatch):
 
 
 def test_the_safe_method_says_what_it_took(people, monkeypatch):
-    words = (*people, "--no-report", "--json", "--no-certainty", "--folds", 3, "--repeats", 1)
-    summary = json.loads(fit(*words, method=("--method", "safe", "--work-limit", "1e7")).stdout)
+    words = (*people, "--no-report", "--json", "--no-certainty", "--folds", 2, "--repeats", 1)
+    summary = json.loads(fit(*words, method=("--method", "safe", "--work-limit", "3e6")).stdout)
     assert summary["accuracy"]["estimates"][0]["rule"] in ("auto", "top_tau", "recommended")
     took = summary["accuracy"]["instead_of"]
     assert took in (None, "auto")

@@ -287,44 +287,95 @@ def test_folders_of_other_things(people):
 
 
 # -- nothing half written ------------------------------------------------------------------------------
+#: A process that has imported all there is and then, line by line, lets a copy of itself run a command and
+#: die in a phase of it; it answers how that copy ended. To start a new process for each would take longer.
 KILLED = """
-import os, signal, sys
+import json, os, signal, sys
 from cs3vm.cli import piece_outputs
 from cs3vm.cli.app import app
+from cs3vm.engine.warm_up import warm_up
 from cs3vm.large import fitting
 from cs3vm.tables import unfinished
-
-phase = sys.argv.pop(1)
-fitting.SAMPLE_ROWS = 1000
-fitting.fit_pieces.__kwdefaults__["near_rows"] = int(os.environ.get("NEAR", 30_000))
 
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
-if phase == "labels":
-    write, piece_outputs.write_part = piece_outputs.write_part, lambda columns, folder, first, kind: (
-        write(columns, folder, first, kind) if first == 0 else die()
-    )
-elif phase == "rename":
-    rename, os.rename = os.rename, lambda a, b: rename(a, b) if str(b).endswith("old") else die()
-else:
-    last, write = f"pass-{int(phase):03d}", unfinished._write
-    unfinished._write = lambda path, *rest: die() if path.name == last else write(path, *rest)
-app(standalone_mode=True)
+def fit(phase, near, folder, words):
+    os.chdir(folder)
+    fitting.SAMPLE_ROWS = 1000
+    fitting.fit_pieces.__kwdefaults__["near_rows"] = near
+    if phase == "labels":
+        write, piece_outputs.write_part = piece_outputs.write_part, lambda columns, folder, first, kind: (
+            write(columns, folder, first, kind) if first == 0 else die()
+        )
+    elif phase == "rename":
+        rename, os.rename = os.rename, lambda a, b: rename(a, b) if str(b).endswith("old") else die()
+    else:
+        last, write = f"pass-{int(phase):03d}", unfinished._write
+        unfinished._write = lambda path, *rest: die() if path.name == last else write(path, *rest)
+    app(["fit", *words], standalone_mode=True)
+
+warm_up()
+for line in sys.stdin:
+    copy = os.fork()
+    if copy == 0:
+        fit(*json.loads(line))
+    print(os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]), flush=True)
 """
 
 
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """Run ``fit`` in a process that is killed in the given phase; return how it ended, and what it said."""
+    said = tmp_path_factory.mktemp("killed") / "stderr"
+    with (
+        said.open("w") as errors,
+        subprocess.Popen(
+            [sys.executable, "-c", KILLED],
+            env={**os.environ, **ENV},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as server,
+    ):
+
+        def fit(phase, words, near=30_000):
+            server.stdin.write(json.dumps([phase, near, os.getcwd(), words]) + "\n")
+            server.stdin.flush()
+            line = server.stdout.readline()
+            while line and not line.strip().lstrip("-").isdigit():  # what the command prints
+                line = server.stdout.readline()
+            return int(line or 0), said.read_text()
+
+        yield fit
+        server.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def not_killed(tmp_path_factory):
+    """The labels of a run from beginning to end."""
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(fitting, "SAMPLE_ROWS", 1000)
+        frame, n = make_people()
+        write_folder(frame.drop(columns="truth"), "big", 3)
+        done(fit("big", "--n-positive", n, "--out", "out"))
+        return pd.read_parquet("out/labels")
+
+
 @pytest.mark.parametrize("phase", ["0", "1", "2", "3", "labels", "rename"])
-def test_a_run_that_is_killed_leaves_the_old_output_and_is_resumed(people, small_sample, phase):
+def test_a_run_that_is_killed_leaves_the_old_output_and_is_resumed(
+    people, small_sample, killed, not_killed, phase
+):
     _, n = people
     Path("out").mkdir()
     Path("out/model.json").write_text("old")
     words = ["big", "--label", "cash", "--positive", "yes", "--exclude", "weight,person", *QUICK]
     words += ["--n-positive", str(n), "--out", "out", "--force"]
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, phase, "fit", *words], env={**os.environ, **ENV}, capture_output=True
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    code, said = killed(phase, words)
+    assert code == -signal.SIGKILL, said
     if phase == "rename":
         assert not Path("out").exists()
         assert run("fit", *(word for word in words if word != "--force")).exit_code == 2
@@ -334,9 +385,7 @@ def test_a_run_that_is_killed_leaves_the_old_output_and_is_resumed(people, small
     passes = resumed.stderr.count("pass ") - 1  # the last writes labels
     assert kept == (int(phase) if phase.isdigit() else passes)
     assert list(Path().glob(".out.unfinished")) == []
-    found = pd.read_parquet("out/labels")
-    done(run("fit", *words))
-    assert found.equals(pd.read_parquet("out/labels"))
+    assert not_killed.equals(pd.read_parquet("out/labels"))
 
 
 def with_gaps_and_ties(frame):
@@ -353,10 +402,11 @@ def with_gaps_and_ties(frame):
         ("tied", ["columns", "ties", "outcome", "probabilities"]),
     ],
 )
-def test_a_run_that_is_killed_again_and_again_goes_on(people, small_sample, monkeypatch, table, names):
+def test_a_run_that_is_killed_again_and_again_goes_on(
+    people, small_sample, killed, monkeypatch, table, names
+):
     """Each run is killed by the pass of that name, when it is done but not yet kept."""
     near = 100 if "round" in names else 30_000  # rounds need rows that are not near
-    monkeypatch.setenv("NEAR", str(near))
     monkeypatch.setitem(fitting.fit_pieces.__kwdefaults__, "near_rows", near)
     frame, n = people
     write_folder(with_gaps_and_ties(frame), "tied", 2)
@@ -367,13 +417,8 @@ def test_a_run_that_is_killed_again_and_again_goes_on(people, small_sample, monk
     at = -1
     for name in names:
         at = order.index(name, at + 1)
-        killed = subprocess.run(
-            [sys.executable, "-c", KILLED, str(at), "fit", *words, "--resume"],
-            env={**os.environ, **ENV},
-            capture_output=True,
-            text=True,
-        )
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        code, said = killed(str(at), [*words, "--resume"], near)
+        assert code == -signal.SIGKILL, said
         assert not Path("out").exists()
     resumed = done(run("fit", *words, "--resume"))
     assert resumed.stderr.count("from the run before") == at

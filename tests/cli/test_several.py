@@ -153,7 +153,7 @@ def test_the_report_reads_minus_one_as_the_fit_does():
 
 
 def test_the_report_escapes_names_and_shows_every_class(animals):
-    result = fit(*options(TOTALS), quick=("--work-limit", "2e7", "--folds", "2", "--repeats", "1"))
+    result = fit(*options(TOTALS), quick=("--work-limit", "3e6", "--folds", "2", "--repeats", "1"))
     assert result.exit_code == 0, result.output
     page = Path("animals.report.html").read_text()
     assert "<script" not in page

@@ -155,3 +155,22 @@ def test_constants_have_the_types_of_numbers():
     count = jit.kernel(call)
     assert count(np.int64(4)) == 14
     assert len(one.signatures) == len(other.signatures) == 1
+
+
+def test_an_inner_kernel_serves_kernels_and_refuses_python():
+    @jit.inner_kernel
+    def twice(x):
+        return 2.0 * x
+
+    @jit.strict_inner_kernel
+    def more(x):
+        return x + 1.0
+
+    @jit.kernel
+    def both(x):
+        return more(twice(x))
+
+    assert both(3.0) == 7.0
+    for inner in (twice, more):
+        with pytest.raises(TypeError, match=f"{inner.__name__} is an inner kernel: only kernels can call it"):
+            inner(3.0)

@@ -198,3 +198,7 @@ def test_a_helper_compiles_for_the_arguments_of_the_search():
     warm.help_to_compile()
     assert len(before) == 1
     assert set(warm.pair_values.signatures) == before
+    for inner in (warm.to_evaluate, warm.tighten):  # not called by their names here: kept on disk, once
+        assert len(inner.signatures) == 1
+        assert sum(inner.stats.cache_misses.values()) == 0
+        assert len(jit._index(inner)._load_index()) == 1

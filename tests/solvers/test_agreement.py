@@ -38,10 +38,10 @@ SETS = (
 
 
 def cut(dataset: str, seed: int) -> Problem:
-    """An instance of the dataset with at most 60 unlabelled and 20 labelled rows."""
+    """An instance of the dataset with at most 45 unlabelled and 20 labelled rows."""
     problem = draw(load(dataset), seed).problem
     rng = np.random.default_rng(seed)
-    size = int(rng.integers(25, 61)) if problem.d <= 4 else 25 if problem.d <= 13 else 15
+    size = int(rng.integers(25, 46)) if problem.d <= 4 else 25 if problem.d <= 13 else 15
     m = min(problem.m, size)
     keep = rng.permutation(problem.m)[:m]
     share = problem.n_positive / problem.m
@@ -53,7 +53,7 @@ def cut(dataset: str, seed: int) -> Problem:
 @pytest.mark.parametrize(("dataset", "seed"), [(name, i % 2) for i, name in enumerate(SETS)])
 def test_engine_and_scip_agree(dataset, seed):
     problem = cut(dataset, seed)
-    assert problem.m <= 60
+    assert problem.m <= 45
     ours = solve(problem, "auto", solver="bnb", time_limit=60)
     theirs = solve(problem, "cs3vm", solver="scip", time_limit=30)
     assert ours.is_optimal

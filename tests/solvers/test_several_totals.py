@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 
 import numpy as np
 import pytest
@@ -39,21 +40,28 @@ def instance(chunk: int, i: int, **options) -> Problem:
     return random_several(np.random.default_rng([77, chunk, i]), **options)
 
 
+@cache
+def solved(chunk: int, i: int, **options) -> tuple[Problem, float]:
+    """An instance and its optimum, which is that of every solver."""
+    problem = instance(chunk, i, **options)
+    return problem, brute_force(problem)
+
+
 @pytest.mark.parametrize(
     ("name", "chunk"), [(name, chunk) for name, chunks in CHUNKS.items() for chunk in range(chunks)]
 )
 def test_brute_force(name, chunk):
     for i in range(PER_CHUNK):
-        problem = instance(chunk, i)
-        check(get_solver(name)(problem, time_limit=30.0), brute_force(problem))
+        problem, optimum = solved(chunk, i)
+        check(get_solver(name)(problem, time_limit=30.0), optimum)
 
 
 @pytest.mark.parametrize(("norm", "name"), OTHERS)
 @pytest.mark.parametrize("chunk", range(2))
 def test_brute_force_with_other_norms(norm, name, chunk):
     for i in range(PER_CHUNK):
-        problem = instance(100 + chunk, i, m=5, norm=norm)
-        check(get_solver(name, norm)(problem, time_limit=30.0), brute_force(problem))
+        problem, optimum = solved(100 + chunk, i, m=5, norm=norm)
+        check(get_solver(name, norm)(problem, time_limit=30.0), optimum)
 
 
 @pytest.mark.skipif("gurobi" not in available_solvers(), reason="gurobipy is not installed")
@@ -67,8 +75,8 @@ def test_gurobi():
 @pytest.mark.parametrize("big_m", ["paper", "tight", "indicator"])
 def test_every_big_m_gives_the_same_optimum(name, big_m):
     for i in range(5):
-        problem = instance(300, i)
-        check(get_solver(name)(problem, time_limit=30.0, big_m=big_m), brute_force(problem))
+        problem, optimum = solved(300, i)
+        check(get_solver(name)(problem, time_limit=30.0, big_m=big_m), optimum)
 
 
 def test_the_instances_are_of_every_kind():

@@ -4,7 +4,10 @@
 decorator          use it for
 =================  =====================================================================================
 ``kernel``         all that is compiled, whether Python or another kernel calls it; small ones are inlined
-``strict_kernel``  what a proof rests on, or what must not depend on how sums are ordered: IEEE arithmetic
+``inner_kernel``   what only other kernels call: the code that takes arguments from Python is left out (a
+                   tenth less to compile in all), and a call from Python is a ``TypeError``
+``strict_kernel``  what a proof rests on, or what must not depend on how sums are ordered: IEEE arithmetic;
+                   ``strict_inner_kernel`` is the same for what only kernels call
 ``spliced``        a part of one long kernel that takes the large structures: it is copied into its caller
                    before that is compiled. On its own, it and all that it calls would be compiled once more
                    (a third more time in all). A second caller means a second copy: make it a kernel then.
@@ -62,6 +65,32 @@ def kernel(function: Function) -> Function:
 def strict_kernel(function: Function) -> Function:
     """The same with plain IEEE arithmetic."""
     return _jit(function, _nrt=False, **{**_OPTIONS, "fastmath": False})
+
+
+def inner_kernel(function: Function) -> Function:
+    """A kernel that Python cannot call."""
+    return _refusing(_jit(function, _nrt=False, **_OPTIONS, no_cpython_wrapper=True))
+
+
+def strict_inner_kernel(function: Function) -> Function:
+    """The same with plain IEEE arithmetic."""
+    options = {**_OPTIONS, "fastmath": False, "no_cpython_wrapper": True}
+    return _refusing(_jit(function, _nrt=False, **options))
+
+
+def _refusing(dispatcher: Function) -> Function:
+    """Make a call from Python an error: there is no code for it, and the process would end."""
+    plain: Any = type(dispatcher)
+    dispatcher.__class__ = _refusing_type(plain)
+    return dispatcher
+
+
+@cache
+def _refusing_type(plain: Any) -> type:
+    def refuse(dispatcher: Any, *_: object, **__: object) -> None:
+        raise TypeError(f"{dispatcher.__name__} is an inner kernel: only kernels can call it")
+
+    return type("InnerKernel", (plain,), {"__call__": refuse, "__module__": __name__})
 
 
 def spliced(function: Function) -> Function:

@@ -1,7 +1,7 @@
 """Compile before the clock starts: once ever, about half a minute; later processes load the cached code.
 
 Where several processes find the cache empty, one compiles and the others wait for it. Where there is a second
-core, a helper of that one compiles the heuristic meanwhile, and the kernel that the exact search needs last.
+core, a helper of that one compiles half of it meanwhile: see :func:`help_to_compile`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from pathlib import Path
 from subprocess import DEVNULL, Popen, TimeoutExpired
 from threading import Lock
 from time import perf_counter, sleep
-from typing import IO
+from typing import IO, Any
 
+import numba
 import numpy as np
 
 from ..convex.svm import solve_convex
@@ -29,13 +30,16 @@ from ..model.totals import Total, Totals
 from .core.arrays import new_state
 from .core.relaxation import Relaxation
 from .exact.crew import Options
+from .exact.flips import USEFUL, to_evaluate
 from .exact.incumbent import Incumbent
+from .exact.node import tighten
 from .exact.pair_values import pair_values
+from .exact.pairs import new_graph
 from .exact.plunge import plunge
 from .exact.tree import Tree
 from .heuristic.improve import improve
 from .heuristic.judge import SEVERAL_WINDOW_ROWS, WINDOW_ROWS, Ranking
-from .jit import is_compiled, remove_stale
+from .jit import NO, YES, is_compiled, remove_stale
 from .passes import warm_up_passes
 
 try:
@@ -152,15 +156,27 @@ def warm_up_heuristic() -> None:
 
 
 def help_to_compile() -> None:
-    """What a second process does: the heuristic, and the kernel that the exact search needs last."""
+    """What a second process does, in an order in which neither has to compile what the other is at.
+
+    First what the exact search needs late, while the other process is at the node solver; then the heuristic,
+    which finds the solver compiled; then the kernel that the exact search needs last.
+    """
+    problem = _tiny_problem()
+    r = Relaxation(problem)
+    limits = r.limits(1.0, 1.0)
+    _compile(to_evaluate, r.node, USEFUL, NO)
+    _compile(tighten, r.box, r.node, new_graph(problem, True), limits, YES)
     warm_up_heuristic()
-    r = Relaxation(_tiny_problem())
     first = new_state(r.rows.n, len(r.box.p), r.rows.Z.shape[1])
     nobody, no_values = np.zeros(0, dtype=np.int64), np.zeros(0)
-    limits = r.limits(1.0, 1.0)
     pair_values(
         r.rows, r.box, r.base, first, r.spare, r.tmp, r.node, limits, 0.0, r.rows.n, nobody, no_values
     )
+
+
+def _compile(kernel: Any, *arguments: object) -> None:
+    """Compile a kernel, which Python may not be able to call, for arguments like these."""
+    kernel.compile(tuple(map(numba.typeof, arguments)))
 
 
 def _search() -> None:

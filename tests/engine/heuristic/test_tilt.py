@@ -87,7 +87,7 @@ def test_tiny_tables_of_categories(margin: float):
 def test_no_margin_is_no_worse_than_a_margin():
     for seed in range(2):
         values = [
-            improve(rare_events(seed, m=80, side_margin=margin), time_limit=600.0, patience=8).objective
+            improve(rare_events(seed, m=80, side_margin=margin), time_limit=600.0, patience=4).objective
             for margin in (0.0, 1e-4, MARGIN)
         ]
         assert values[0] <= values[1] * (1 + 1e-6)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, SignArray
-from ..jit import NO, NO_ROW, YES, ZERO, kernel, spliced
+from ..jit import NO, NO_ROW, YES, ZERO, inner_kernel, kernel, spliced
 from .arrays import (
     AGE,
     DUAL,
@@ -286,7 +286,7 @@ def solve(
             j = row = -1
 
 
-@kernel
+@inner_kernel
 def _clear(st: State) -> None:
     for a in range(st.number[SIZE]):
         i = st.members[a]

@@ -13,18 +13,6 @@ import numpy as np
 from ..._typing import FloatArray, IntArray, SignArray
 
 
-class Sums(NamedTuple):
-    """The known totals. Those of the unlabelled row j are ``total[start[j] : start[j + 1]]``."""
-
-    low: FloatArray
-    high: FloatArray
-    penalty: FloatArray
-    weight: FloatArray  #: of the rows that they count
-    slack: FloatArray  #: rounding error of sums of weights
-    start: IntArray
-    total: IntArray
-
-
 class Rows(NamedTuple):
     """The data. Labelled rows come first; nothing here changes during a search."""
 
@@ -33,10 +21,8 @@ class Rows(NamedTuple):
     ZT: FloatArray  #: the same, transposed: many rows times one vector are fastest column by column
     X: FloatArray  #: all rows as the user gave them: bounds are evaluated on these
     norm: FloatArray  #: ‖x‖ of the rows of X
-    weight: FloatArray  #: eⱼ of the unlabelled rows
     size: float  #: largest ‖z‖
     margin: float  #: ε
-    sums: Sums
 
 
 class Box(NamedTuple):
@@ -111,9 +97,20 @@ class Candidates(NamedTuple):
     suffix: FloatArray  #: bounds on every point in which this or a more expensive candidate flips
 
 
-class Missed(NamedTuple):
-    """By how much each total is missed."""
+class Sums(NamedTuple):
+    """The known totals, and by how much each is missed in the node that is being processed.
 
+    The totals of the unlabelled row j are ``total[start[j] : start[j + 1]]``.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    penalty: FloatArray
+    weight: FloatArray  #: of the rows that they count
+    slack: FloatArray  #: rounding error of sums of weights
+    start: IntArray
+    total: IntArray
+    row: FloatArray  #: eⱼ of the unlabelled rows
     up: FloatArray  #: weight of the rows held positive
     down: FloatArray  #: and negative
     k: FloatArray  #: what the relaxed solution misses
@@ -141,7 +138,7 @@ class NodeArrays(NamedTuple):
     side: SignArray  #: -1, 0, +1 per unlabelled row
     score: FloatArray  #: of the unlabelled rows at the relaxed solution
     useful: SignArray  #: whether a flip of the row would mend a total
-    missed: Missed
+    sums: Sums
     held: IntArray  #: rows with a side, numbered among all rows
     new: IntArray  #: rows whose side was set since the planes were last checked
     flips: Flips
@@ -193,8 +190,8 @@ def new_scratch(n_labelled: int, m: int, d: int, rank: int) -> Scratch:
     )
 
 
-def new_node(m: int, rank: int, n_totals: int) -> NodeArrays:
-    """Allocate the arrays of a node."""
+def new_node(m: int, rank: int, sums: Sums) -> NodeArrays:
+    """Allocate the arrays of a node, apart from the totals."""
 
     def numbers() -> IntArray:
         return np.zeros(m, dtype=np.int64)
@@ -210,14 +207,7 @@ def new_node(m: int, rank: int, n_totals: int) -> NodeArrays:
         side=np.zeros(m, dtype=np.int8),
         score=np.zeros(m),
         useful=np.zeros(m, dtype=np.int8),
-        missed=Missed(
-            up=np.zeros(n_totals),
-            down=np.zeros(n_totals),
-            k=np.zeros(n_totals),
-            sign=np.zeros(n_totals, dtype=np.int8),
-            least=np.zeros(n_totals),
-            gone=np.zeros(n_totals),
-        ),
+        sums=sums,
         held=numbers(),
         new=numbers(),
         flips=flips,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._typing import FloatArray, IntArray
-from ..jit import kernel, spliced
+from ..jit import inner_kernel, spliced
 from .arrays import (
     AGE,
     DUAL,
@@ -39,7 +39,7 @@ def counters(tmp: Scratch) -> dict[str, int]:
     return {name: int(tmp.counter[i]) for name, i in names.items()}
 
 
-@kernel
+@inner_kernel
 def dot(x: FloatArray, y: FloatArray) -> float:
     """``x·y``."""
     total = 0.0
@@ -48,7 +48,7 @@ def dot(x: FloatArray, y: FloatArray) -> float:
     return total
 
 
-@kernel
+@inner_kernel
 def row_dot(Z: FloatArray, i: int, x: FloatArray) -> float:
     """``z_i·x``, without the cost of a view of the row."""
     total = 0.0
@@ -57,7 +57,7 @@ def row_dot(Z: FloatArray, i: int, x: FloatArray) -> float:
     return total
 
 
-@kernel
+@inner_kernel
 def prepare(
     Z: FloatArray,
     R: FloatArray,
@@ -88,7 +88,7 @@ def prepare(
     return dot(dw, dw) if q <= rank else 0.0
 
 
-@kernel
+@inner_kernel
 def expand(Z: FloatArray, st: State, beta: FloatArray, j: int, gamma: float) -> None:
     """Add j to M; β and γ are those of :func:`prepare`."""
     q = st.number[SIZE]
@@ -112,7 +112,7 @@ def expand(Z: FloatArray, st: State, beta: FloatArray, j: int, gamma: float) -> 
     R[q + 1, q + 1] = 1.0 / gamma
 
 
-@kernel
+@inner_kernel
 def contract(st: State, a: int) -> None:
     """Remove the a-th member of M."""
     q = st.number[SIZE]
@@ -138,13 +138,13 @@ def contract(st: State, a: int) -> None:
         R[x, i] = R[x, q]
 
 
-@kernel
+@inner_kernel
 def gamma_floor(rows: Rows) -> float:
     """Below this a row is affinely dependent on M."""
     return 1e-12 * rows.size * rows.size + 1e-300
 
 
-@kernel
+@inner_kernel
 def dual_value(rows: Rows, box: Box, st: State) -> float:
     """The dual value from the multipliers: the running sum in ``st.value`` drifts."""
     value = -0.5 * dot(st.w, st.w)
@@ -160,7 +160,7 @@ def dual_value(rows: Rows, box: Box, st: State) -> float:
     return value
 
 
-@kernel
+@inner_kernel
 def rebuild(rows: Rows, box: Box, st: State, tmp: Scratch) -> None:
     """Recompute w, R, the scores and the value from the multipliers, and correct what has drifted."""
     q = st.number[SIZE]
@@ -244,7 +244,7 @@ def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> Non
         st.c[i] = changed
 
 
-@kernel
+@inner_kernel
 def _add_row(w: FloatArray, factor: float, Z: FloatArray, i: int) -> None:
     for r in range(w.shape[0]):
         w[r] += factor * Z[i, r]

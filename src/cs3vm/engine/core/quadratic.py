@@ -16,7 +16,7 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ...convex.interior_point import InteriorPoint
-from ..jit import spliced, strict_kernel
+from ..jit import spliced, strict_inner_kernel, strict_kernel
 
 #: Beyond this many columns the linear-algebra library is faster than compiled loops.
 COMPILED_COLUMNS = 64
@@ -68,7 +68,7 @@ def solve_rows(
     return InteriorPoint(A, p, C).solve(0.01 * tolerance)
 
 
-@strict_kernel
+@strict_inner_kernel
 def _factor(A: FloatArray, theta: FloatArray, L: FloatArray) -> None:
     """Cholesky factor of ``AᵀΘA + diag(1, …, 1, 0)``; a dependent column is frozen by a huge pivot.
 
@@ -112,7 +112,7 @@ def _factor(A: FloatArray, theta: FloatArray, L: FloatArray) -> None:
                 L[a, a] = 1e100
 
 
-@strict_kernel
+@strict_inner_kernel
 def _direction(
     A: FloatArray,
     L: FloatArray,
@@ -158,7 +158,7 @@ def _direction(
             step.nu[i] = -da[i]
 
 
-@strict_kernel
+@strict_inner_kernel
 def _longest(at: Point, step: Point) -> float:
     """The longest step, up to 1, that keeps α, ν, s and ξ non-negative."""
     t = 1.0

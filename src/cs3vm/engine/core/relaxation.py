@@ -47,7 +47,7 @@ class Relaxation:
         rank = self.rows.Z.shape[1]
         self.base, self.spare = new_state(n, n + m, rank), new_state(n, n + m, rank)
         self.tmp = new_scratch(n, m, problem.d, rank)
-        self.node = new_node(m, rank, len(problem.totals))
+        self.node = new_node(m, rank, _sums(problem))
 
     def _box(self, relax: FloatArray) -> Box:
         problem = self.problem
@@ -164,10 +164,8 @@ def rotated(problem: Problem) -> Rotated:
         X=X,
         # norms are rounded up so that the rounding bound stays one
         norm=np.sqrt(np.einsum("ij,ij->i", X, X)) * (1.0 + 1e-12),
-        weight=np.array(problem.weights),
         size=float(np.sqrt(lengths.max(initial=0.0))),
         margin=problem.side_margin,
-        sums=_sums(problem),
     )
     found = Rotated(rows, centre, axes)
     if X.size <= KEPT_NUMBERS:
@@ -177,6 +175,7 @@ def rotated(problem: Problem) -> Rotated:
 
 def _sums(problem: Problem) -> Sums:
     totals = problem.totals
+    up, down, k, least, gone = np.zeros((5, len(totals)))
     return Sums(
         low=np.array(totals.low),
         high=np.array(totals.high),
@@ -185,6 +184,13 @@ def _sums(problem: Problem) -> Sums:
         slack=np.array(totals.rounding),
         start=np.array(totals.of_row.start),
         total=np.array(totals.of_row.total),
+        row=np.array(problem.weights),
+        up=up,
+        down=down,
+        k=k,
+        sign=np.zeros(len(totals), dtype=np.int8),
+        least=least,
+        gone=gone,
     )
 
 

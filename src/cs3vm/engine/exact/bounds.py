@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import FloatArray, IntArray
-from ..core.arrays import OBJ, PUSHED, SIZE, Box, Limits, NodeArrays, Rows, State
-from ..jit import strict_kernel
+from ..._typing import FloatArray, IntArray, SignArray
+from ..core.arrays import PUSHED, SIZE, Box, Candidates, Limits, Rows, State, Sums
+from ..jit import strict_inner_kernel, strict_kernel
 from .counts import let_go, none_gone, price_left
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -57,13 +57,13 @@ def safe_bound(rows: Rows, box: Box, st: State, wx: FloatArray, lim: Limits) -> 
     return value if value > 0.0 else 0.0  # also where it is NaN
 
 
-@strict_kernel
+@strict_inner_kernel
 def _add(w: FloatArray, factor: float, X: FloatArray, i: int) -> None:
     for r in range(w.shape[0]):
         w[r] += factor * X[i, r]
 
 
-@strict_kernel
+@strict_inner_kernel
 def _balance(rows: Rows, box: Box, st: State) -> None:
     """Clip the multipliers, then let one member of M absorb what is left of their sum."""
     total = 0.0
@@ -83,35 +83,38 @@ def _balance(rows: Rows, box: Box, st: State) -> None:
             return
 
 
-@strict_kernel
-def order_statistic(rows: Rows, node: NodeArrays, n: int) -> float:
+@strict_inner_kernel
+def order_statistic(
+    sums: Sums, listed: Candidates, score: FloatArray, useful: SignArray, obj: float, n: int
+) -> float:
     """Bound a node from the ascending flip values of its n candidates.
 
     If i is the most expensive candidate that flips, the SVM value is at least v_i and each total is mended
     by at most the weight of the candidates up to i. ``suffix[i]`` bounds every point in which i or a more
     expensive candidate flips; the return value bounds them all.
     """
-    obj, v, suffix = float(node.out[OBJ]), node.listed.v, node.listed.suffix
-    none_gone(node)
-    none = obj + price_left(rows, node)
+    v, suffix = listed.v, listed.suffix
+    none_gone(sums)
+    none = obj + price_left(sums)
     for i in range(n):
-        let_go(rows, node, node.listed.row[i])
-        suffix[i] = max(obj, v[i]) + price_left(rows, node)
+        let_go(sums, score, useful, listed.row[i])
+        suffix[i] = max(obj, v[i]) + price_left(sums)
     for i in range(n - 2, -1, -1):
         suffix[i] = min(suffix[i], suffix[i + 1])
     return float(min(none, suffix[0])) if n > 0 else none
 
 
-@strict_kernel
-def bound_without(rows: Rows, node: NodeArrays, n: int, left_out: int) -> float:
+@strict_inner_kernel
+def bound_without(
+    sums: Sums, listed: Candidates, score: FloatArray, useful: SignArray, obj: float, n: int, left_out: int
+) -> float:
     """The order statistic when one of the n candidates does not flip."""
-    obj, v = float(node.out[OBJ]), node.listed.v
-    none_gone(node)
-    bound = obj + price_left(rows, node)
+    none_gone(sums)
+    bound = obj + price_left(sums)
     for i in range(n):
         if i != left_out:
-            let_go(rows, node, node.listed.row[i])
-            bound = min(bound, max(obj, v[i]) + price_left(rows, node))
+            let_go(sums, score, useful, listed.row[i])
+            bound = min(bound, max(obj, listed.v[i]) + price_left(sums))
     return float(bound)
 
 

@@ -7,6 +7,7 @@ are in several totals.
 
 from __future__ import annotations
 
+from ..._typing import FloatArray, SignArray
 from ..core.arrays import (
     D_MIN,
     EXCESS,
@@ -15,100 +16,98 @@ from ..core.arrays import (
     MISS_PRICE,
     SIGN,
     NodeArrays,
-    Rows,
+    Sums,
 )
-from ..jit import ZERO, kernel, spliced
+from ..jit import ZERO, inner_kernel, spliced
 
 
 @spliced
-def count_held(rows: Rows, node: NodeArrays) -> None:
+def count_held(node: NodeArrays) -> None:
     """Add up the held rows of each total: what it misses at least, and the price of that."""
-    sums, missed, side = rows.sums, node.missed, node.side
+    sums, side = node.sums, node.side
     for g in range(sums.low.shape[0]):
-        missed.up[g] = missed.down[g] = 0.0
+        sums.up[g] = sums.down[g] = 0.0
     for j in range(side.shape[0]):
         if side[j] != 0:
             for t in range(sums.start[j], sums.start[j + 1]):
                 if side[j] > 0:
-                    missed.up[sums.total[t]] += rows.weight[j]
+                    sums.up[sums.total[t]] += sums.row[j]
                 else:
-                    missed.down[sums.total[t]] += rows.weight[j]
+                    sums.down[sums.total[t]] += sums.row[j]
     price = 0.0
     for g in range(sums.low.shape[0]):
-        least = max(0.0, missed.up[g] - sums.high[g], sums.low[g] - (sums.weight[g] - missed.down[g]))
-        missed.least[g] = max(0.0, least - sums.slack[g])
-        price += sums.penalty[g] * missed.least[g]
-        node.out[D_MIN] = missed.least[0]  # where there is one total
+        least = max(0.0, sums.up[g] - sums.high[g], sums.low[g] - (sums.weight[g] - sums.down[g]))
+        sums.least[g] = max(0.0, least - sums.slack[g])
+        price += sums.penalty[g] * sums.least[g]
+        node.out[D_MIN] = sums.least[0]  # where there is one total
     node.out[LEAST_PRICE] = price
 
 
 @spliced
-def count_relaxed(rows: Rows, node: NodeArrays) -> None:
+def count_relaxed(node: NodeArrays) -> None:
     """By how much the relaxed solution misses each total, in which direction, and the price of that."""
-    sums, missed, side = rows.sums, node.missed, node.side
+    sums, side = node.sums, node.side
     for g in range(sums.low.shape[0]):
-        missed.gone[g] = missed.up[g]
+        sums.gone[g] = sums.up[g]
     for j in range(side.shape[0]):
         if side[j] == 0 and node.score[j] > 0.0:
             for t in range(sums.start[j], sums.start[j + 1]):
-                missed.gone[sums.total[t]] += rows.weight[j]
+                sums.gone[sums.total[t]] += sums.row[j]
     price, dearest = 0.0, -1.0
     for g in range(sums.low.shape[0]):
-        k = max(missed.gone[g] - sums.high[g], sums.low[g] - missed.gone[g])
-        missed.sign[g] = 0 if k <= 0.0 else 1 if missed.gone[g] > sums.high[g] else -1
-        missed.k[g] = max(0.0, k - sums.slack[g])
-        price += sums.penalty[g] * missed.k[g]
-        if sums.penalty[g] * missed.k[g] > dearest:
-            dearest = sums.penalty[g] * missed.k[g]
+        k = max(sums.gone[g] - sums.high[g], sums.low[g] - sums.gone[g])
+        sums.sign[g] = 0 if k <= 0.0 else 1 if sums.gone[g] > sums.high[g] else -1
+        sums.k[g] = max(0.0, k - sums.slack[g])
+        price += sums.penalty[g] * sums.k[g]
+        if sums.penalty[g] * sums.k[g] > dearest:
+            dearest = sums.penalty[g] * sums.k[g]
             node.info[LEAD] = g
-            node.info[SIGN] = 1 if missed.sign[g] > 0 else -1
-            node.out[EXCESS] = missed.k[g]
+            node.info[SIGN] = 1 if sums.sign[g] > 0 else -1
+            node.out[EXCESS] = sums.k[g]
     node.out[MISS_PRICE] = price
     for j in range(side.shape[0]):
         node.useful[j] = 0
         for t in range(sums.start[j], sums.start[j + 1]):
-            if missed.sign[sums.total[t]] == (1 if node.score[j] > 0.0 else -1):
+            if sums.sign[sums.total[t]] == (1 if node.score[j] > 0.0 else -1):
                 node.useful[j] = 1
 
 
-@kernel
-def none_gone(node: NodeArrays) -> None:
+@inner_kernel
+def none_gone(sums: Sums) -> None:
     """Begin with no row flipped."""
-    for g in range(node.missed.gone.shape[0]):
-        node.missed.gone[g] = 0.0
+    for g in range(sums.gone.shape[0]):
+        sums.gone[g] = 0.0
 
 
-@kernel
-def let_go(rows: Rows, node: NodeArrays, j: int) -> None:
+@inner_kernel
+def let_go(sums: Sums, score: FloatArray, useful: SignArray, j: int) -> None:
     """Let row j flip, too: the totals that it mends are missed by so much less."""
-    sums, missed = rows.sums, node.missed
-    own = 1 if node.score[j] > 0.0 else -1
+    own = 1 if score[j] > 0.0 else -1
     for t in range(sums.start[j], sums.start[j + 1]):
         g = sums.total[t]
-        if missed.sign[g] == own or node.useful[j] == 0:
-            missed.gone[g] += rows.weight[j]
+        if sums.sign[g] == own or useful[j] == 0:
+            sums.gone[g] += sums.row[j]
 
 
-@kernel
-def price_left(rows: Rows, node: NodeArrays) -> float:
+@inner_kernel
+def price_left(sums: Sums) -> float:
     """What the totals still cost at least once the rows that went have flipped."""
-    penalty, missed = rows.sums.penalty, node.missed
     price = 0.0
-    for g in range(penalty.shape[0]):
-        price += penalty[g] * max(missed.least[g], missed.k[g] - missed.gone[g])
+    for g in range(sums.penalty.shape[0]):
+        price += sums.penalty[g] * max(sums.least[g], sums.k[g] - sums.gone[g])
     return price
 
 
-@kernel
-def is_in(rows: Rows, j: int, g: int) -> bool:
+@inner_kernel
+def is_in(sums: Sums, j: int, g: int) -> bool:
     """Whether total g counts row j."""
     found = False
-    for t in range(rows.sums.start[j], rows.sums.start[j + 1]):
-        found = found or rows.sums.total[t] == g
+    for t in range(sums.start[j], sums.start[j + 1]):
+        found = found or sums.total[t] == g
     return found
 
 
-@kernel
-def own_side(node: NodeArrays, j: int) -> int:
+@inner_kernel
+def own_side(score: FloatArray, j: int) -> int:
     """The side of a free row in the relaxed solution."""
-    return ZERO + 1 if node.score[j] > 0.0 else ZERO - 1
+    return ZERO + 1 if score[j] > 0.0 else ZERO - 1

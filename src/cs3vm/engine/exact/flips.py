@@ -14,13 +14,15 @@ from ..core.arrays import (
     WORK,
     WORK_LIMIT,
     Box,
+    Candidates,
     Limits,
     NodeArrays,
     Rows,
     Scratch,
     State,
+    Sums,
 )
-from ..jit import ZERO, integer, kernel, spliced
+from ..jit import ZERO, inner_kernel, integer, kernel, spliced
 from .bounds import safe_bound, sort_together
 from .counts import let_go, none_gone, own_side, price_left
 
@@ -69,18 +71,20 @@ def candidates(node: NodeArrays, useful: int) -> int:
     return n
 
 
-@kernel
-def _threshold(rows: Rows, node: NodeArrays, n: int) -> float:
+@inner_kernel
+def _threshold(
+    sums: Sums, listed: Candidates, score: FloatArray, useful: SignArray, obj: float, n: int
+) -> float:
     """The flip value that decides the order-statistic bound of the first n candidates."""
-    none_gone(node)
-    value = node.out[OBJ]
-    best = price_left(rows, node) + value
+    none_gone(sums)
+    value = obj
+    best = price_left(sums) + value
     for a in range(n):
-        let_go(rows, node, node.listed.row[a])
-        h = node.listed.v[a] + price_left(rows, node)
+        let_go(sums, score, useful, listed.row[a])
+        h = listed.v[a] + price_left(sums)
         if h < best:
-            best, value = h, node.listed.v[a]
-    return float(value)
+            best, value = h, listed.v[a]
+    return value
 
 
 @spliced
@@ -110,18 +114,18 @@ def flip_all(
     changed = True
     while changed:
         changed = False
-        n = _to_evaluate(rows, node, useful, large)
+        n = to_evaluate(node, useful, large)
         threshold, since = 0.0, _REFRESH
         for a in range(n - 1, -1, -1):
             j = todo[a]
-            own = own_side(node, j)
+            own = own_side(node.score, j)
             row = 0 if own > 0 else 1
             if flips.have[j] == -own or flips.V[row, j] >= stop:
                 continue
             if since == _REFRESH:
                 since = 0
                 n_left = candidates(node, useful)
-                threshold = _threshold(rows, node, n_left)
+                threshold = _threshold(node.sums, node.listed, node.score, node.useful, node.out[OBJ], n_left)
             other = flips.witness[j]
             if other >= 0 and flips.have[other] == -own and flips.V[row, other] <= threshold:
                 continue
@@ -150,8 +154,8 @@ def flip_all(
     return True
 
 
-@kernel
-def _to_evaluate(rows: Rows, node: NodeArrays, useful: int, large: bool) -> int:
+@inner_kernel
+def to_evaluate(node: NodeArrays, useful: int, large: bool) -> int:
     """List the rows to be evaluated, the most important last; return their number.
 
     Of many rows only those are listed whose known value does not exceed the one that decides the bound: the
@@ -165,18 +169,18 @@ def _to_evaluate(rows: Rows, node: NodeArrays, useful: int, large: bool) -> int:
         for a in range(n):
             todo[a] = node.listed.row[a]
         return n
-    threshold = _threshold(rows, node, n)
+    threshold = _threshold(node.sums, node.listed, score, node.useful, node.out[OBJ], n)
     last = ZERO
     for a in range(n):
         j = node.listed.row[a]
-        if node.listed.v[a] <= threshold and node.flips.have[j] != -own_side(node, j):
+        if node.listed.v[a] <= threshold and node.flips.have[j] != -own_side(score, j):
             todo[last], key[last] = j, abs(score[j])
             last += 1
     sort_together(key, todo, last)
     return last
 
 
-@kernel
+@inner_kernel
 def _testify(Z: FloatArray, node: NodeArrays, n: int, j: int, row: int) -> None:
     """Note for the first n rows of the list which of them are over in the solution of row j."""
     flips, score = node.flips, node.score
@@ -204,7 +208,7 @@ def update_scores(rows: Rows, st: State, node: NodeArrays, tmp: Scratch) -> None
     tmp.counter[WORK] += node.side.shape[0] * st.w.shape[0]
 
 
-@kernel
+@inner_kernel
 def hold(box: Box, node: NodeArrays, j: int, side: int) -> None:
     """Fix the side of the unlabelled row j in this node."""
     i = box.p.shape[0] - node.side.shape[0] + j
@@ -216,7 +220,7 @@ def hold(box: Box, node: NodeArrays, j: int, side: int) -> None:
     node.info[N_NEW] += 1
 
 
-@kernel
+@inner_kernel
 def nearest_in_strip(margin: float, side: SignArray, score: FloatArray) -> int:
     """With ε > 0: the free row deepest inside the forbidden strip, or -1."""
     who, depth = -1, 0.0

@@ -38,7 +38,7 @@ from ..core.arrays import (
     Scratch,
     State,
 )
-from ..jit import ZERO, integer, kernel, spliced
+from ..jit import ZERO, inner_kernel, integer, spliced
 from .bounds import safe_bound
 from .counts import is_in, own_side
 
@@ -56,11 +56,11 @@ def tighten_by_groups(
     rows: Rows, box: Box, base: State, st: State, tmp: Scratch, node: NodeArrays, lim: Limits, raises: int
 ) -> None:
     """Close the node where groups show that it has no point below the cutoff."""
-    lead, direction, sums = node.info[LEAD], node.info[SIGN], rows.sums
+    lead, direction, sums = node.info[LEAD], node.info[SIGN], node.sums
     if direction > 0:
-        room = sums.high[lead] - node.missed.up[lead]
+        room = sums.high[lead] - sums.up[lead]
     else:
-        room = sums.weight[lead] - sums.low[lead] - node.missed.down[lead]
+        room = sums.weight[lead] - sums.low[lead] - sums.down[lead]
     node.out[ROOM] = room + 2.0 * sums.slack[lead]  # two sums of weights are compared
     if node.info[GROUP_SIGN] != direction * (1 + lead):
         _fill(node.group, ZERO)
@@ -68,11 +68,11 @@ def tighten_by_groups(
     others = 0.0  # what the other totals cost at least
     for g in range(sums.low.shape[0]):
         if g != lead:
-            others += sums.penalty[g] * node.missed.least[g]
+            others += sums.penalty[g] * sums.least[g]
     available, n_available = 0.0, 0
     for j in range(node.side.shape[0]):
-        if node.side[j] == 0 and own_side(node, j) == direction and is_in(rows, j, lead):
-            available += rows.weight[j]
+        if node.side[j] == 0 and own_side(node.score, j) == direction and is_in(sums, j, lead):
+            available += sums.row[j]
             n_available += 1
     enough = available >= 2.0 * room  # every group has two rows at least
     if n_available > _MOST or not (enough or raises > 0):
@@ -80,7 +80,7 @@ def tighten_by_groups(
     tmp.counter[GROUP_TESTS] += enough
     low, high, target = node.out[BOUND], lim.cutoff, lim.cutoff
     level, limit = lim.cutoff - node.out[LEAST_PRICE], _NO_LIMIT
-    weight = _keep_groups(rows.weight, node.side, node.group, node.listed.v, direction)
+    weight = _keep_groups(sums.row, node.side, node.group, node.listed.v, direction)
     _copy(node.group, node.mark)
     phase, extended = _EXTEND, 0.0
     tries = 0 if enough else 1
@@ -108,12 +108,12 @@ def tighten_by_groups(
                     _copy(node.group, node.mark)
                     weight = extended
             phase = _LOWER
-            miscount = max(weight - node.out[ROOM], node.missed.least[lead])
+            miscount = max(weight - node.out[ROOM], sums.least[lead])
             reached = target - (others + sums.penalty[lead] * miscount)
             if reached >= level:
                 break
             level = reached
-            weight = _dissolve_large(rows.weight, node.side, node.mark, node.listed.suffix, node.listed.v)
+            weight = _dissolve_large(sums.row, node.side, node.mark, node.listed.suffix, node.listed.v)
         if level <= node.out[OBJ]:
             if tries == 0:
                 tmp.counter[GROUP_CLOSED] += 1
@@ -150,17 +150,17 @@ def _pack(
     for j in range(group.shape[0]):
         last = max(last, group[j])
     for j in range(group.shape[0]):
-        if side[j] != 0 or group[j] != 0 or not is_in(rows, j, node.info[LEAD]):
+        if side[j] != 0 or group[j] != 0 or not is_in(node.sums, j, node.info[LEAD]):
             continue
         if flips[j] >= level:  # a group of its own
             last += 1
             group[j] = last
-            weight += rows.weight[j]
+            weight += node.sums.row[j]
         else:
             set_side(box, rows.n + j, -direction)
             held[n_held + free] = rows.n + j
             free += 1
-            left += rows.weight[j]
+            left += node.sums.row[j]
     start, size = last, 2.0
     while weight + left / size > node.out[ROOM] and tmp.counter[WORK] < limit:
         copy_state(base, st)
@@ -173,8 +173,8 @@ def _pack(
             i = held[a]
             if st.c[i] != 0.0:  # the bound needs it
                 group[i - rows.n] = last
-                least = min(least, rows.weight[i - rows.n])
-                left -= rows.weight[i - rows.n]
+                least = min(least, node.sums.row[i - rows.n])
+                left -= node.sums.row[i - rows.n]
                 set_side(box, i, ZERO)
             else:
                 held[n_held + remain] = i
@@ -227,7 +227,7 @@ def _flip_some(
                 chosen, largest = a, direction * tmp.scores[held[a] - n]
 
 
-@kernel
+@inner_kernel
 def _keep_groups(
     weights: FloatArray, side: SignArray, group: IntArray, least: FloatArray, direction: int
 ) -> float:
@@ -249,7 +249,7 @@ def _keep_groups(
     return weight
 
 
-@kernel
+@inner_kernel
 def _dissolve_large(
     weights: FloatArray, side: SignArray, group: IntArray, size: FloatArray, least: FloatArray
 ) -> float:
@@ -280,13 +280,13 @@ def _dissolve_large(
     return weight
 
 
-@kernel
+@inner_kernel
 def _fill(array: FloatArray | IntArray, value: float) -> None:
     for j in range(array.shape[0]):
         array[j] = value
 
 
-@kernel
+@inner_kernel
 def _copy(source: IntArray, target: IntArray) -> None:
     for j in range(source.shape[0]):
         target[j] = source[j]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..._typing import FloatArray, IntArray
 from ...model.problem import Problem
 from ..core.arrays import D_MIN, EXCESS, OBJ, Candidates, Limits
-from ..jit import kernel, spliced
+from ..jit import inner_kernel, kernel, spliced
 
 Bits = NDArray[np.uint64]
 
@@ -130,13 +130,13 @@ def popcount(x: np.uint64) -> int:
     return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@kernel
+@inner_kernel
 def _lowest(x: np.uint64) -> int:
     """Index of the lowest set bit."""
     return popcount((x & (~x + _BIT)) - _BIT)
 
 
-@kernel
+@inner_kernel
 def _common_weight(graph: Graph, a: Bits, b: Bits) -> float:
     total = 0.0
     for word in range(a.shape[0]):
@@ -169,7 +169,7 @@ def _core(graph: Graph, level: int, need: float) -> bool:
     return True
 
 
-@kernel
+@inner_kernel
 def _colourable(graph: Graph, level: int, need: float) -> bool:
     """Whether a greedy colouring of ``rest`` weighs enough: of rows that exclude each other one counts."""
     words = graph.rest.shape[0]

@@ -22,6 +22,7 @@ from ..core.arrays import (
     FRESH,
     GROUP_SIGN,
     INTERCEPT,
+    LEAST_PRICE,
     MISS_PRICE,
     N_HELD,
     OBJ,
@@ -37,9 +38,11 @@ from ..core.arrays import (
     Scratch,
     State,
 )
-from ..jit import kernel, spliced
-from .flips import hold
-from .node import BRANCH, PAUSED, process
+from ..jit import YES, ZERO, inner_kernel, integer, kernel, spliced
+from .counts import count_relaxed
+from .flips import USEFUL, drop_outdated, flip_all, hold, update_scores
+from .groups import tighten_by_groups
+from .node import BRANCH, FATHOMED, PAUSED, UNDECIDED, leaf, relax, tighten
 from .pairs import DIRECTION, LOCAL, Graph, switch_off_if_useless
 
 ENDED = 4  #: an outcome beside those of a node: all children are closed or in the stock
@@ -47,6 +50,8 @@ ENDED = 4  #: an outcome beside those of a node: all children are closed or in t
 #: hand; or its children.
 LOAD, RESUME, DIVIDE = range(3)
 SLICE = 20_000_000  #: work between two looks at the clock: a twentieth of a second or so
+_MAX_ROUNDS = 12  # of a node: relaxation, flips, fixings
+_RAISES = integer(5)  # steps in which groups raise the bound of the root
 _EARLY, _SOMETIMES = 50, 64  # at the first nodes and then at every 64th Python looks for an incumbent
 LARGEST = 32  #: places for nodes that are put aside,
 BYTES = 8_000_000  #: if that is not more than this
@@ -112,7 +117,8 @@ def plunge(
 ) -> int:
     """Go down from a node until it and its children are closed or put aside, or Python has something to do.
 
-    Return the outcome of the last node, or that the plunge has ended.
+    Return the outcome of the last node, or that the plunge has ended. The rounds of a node stand here and not
+    in a kernel of their own, for they would be compiled twice: alone, and as a part of this.
     """
     num = stock.num
     if begin == LOAD:
@@ -126,7 +132,32 @@ def plunge(
             tmp.counter[FLIP_LIMIT] = tmp.counter[WORK] + num[FLIP_WORK]
         # slices of work, not of seconds: where a node pauses must not depend on the machine
         tmp.counter[WORK_LIMIT] = tmp.counter[WORK] + SLICE
-        outcome = process(rows, box, base, st, tmp, node, graph, lim, num[DEPTH] == 0)
+        root, outcome = num[DEPTH] == 0, UNDECIDED
+        for _ in range(_MAX_ROUNDS):
+            outcome = relax(rows, box, base, tmp, node, lim)
+            if outcome != UNDECIDED:
+                break
+            update_scores(rows, base, node, tmp)
+            count_relaxed(node)
+            if node.out[MISS_PRICE] + node.out[OBJ] <= node.out[BOUND]:
+                outcome = leaf(rows, node)
+                break
+            drop_outdated(rows, box, node, tmp)
+            stop = lim.cutoff - node.out[LEAST_PRICE]
+            complete, useful = YES, USEFUL
+            for _ in range(2 if root else 1):  # at the root the other rows, too: more fixings, at a price
+                complete = complete and flip_all(rows, box, base, st, tmp, node, lim, useful, stop)
+                useful = ZERO
+            changed = tighten(box, node, graph, lim, complete)
+            if node.out[BOUND] >= lim.cutoff:
+                outcome = FATHOMED
+            elif not complete:
+                outcome = PAUSED
+            if outcome != UNDECIDED or changed == 0:
+                break
+        if outcome == UNDECIDED:
+            tighten_by_groups(rows, box, base, st, tmp, node, lim, _RAISES if root else ZERO)
+            outcome = FATHOMED if node.out[BOUND] >= lim.cutoff else BRANCH
         if outcome == PAUSED:
             return PAUSED
         switch_off_if_useless(graph.num)
@@ -249,7 +280,7 @@ def _put_aside(
     stock.num[STORED] += 1
 
 
-@kernel
+@inner_kernel
 def _raise_values(V: FloatArray, pairs: NDArray[np.float32], direction: int, j: int, side: int) -> None:
     """Once row j is over, the value of flipping another row is at least that of flipping both."""
     if side == -direction:
