@@ -21,6 +21,7 @@ from ...model.result import Result
 from ...model.row_order import in_order
 from ...model.status import Callback
 from .corners import Corners
+from .grid_search import GridSearch
 from .incumbent import Plane, Search
 from .local_search import FEW_STARTS_ROWS, LocalSearch, is_large
 from .subsamples import levels, subsample
@@ -36,6 +37,8 @@ SAMPLE_SHARE = 0.3
 FLAT_SHARE = 0.5
 #: Kicks of the proper search before it is the other's turn, and of that one.
 TURN, FLAT_TURN = 8, 8
+#: How many of the best planes through rows the search that lets them begins with.
+FLAT_STARTS = 2
 #: How many planes through rows are tilted first.
 CORNERS = 4
 #: The side margin of the second search where the problem has none: at most this, and one over the rows.
@@ -111,7 +114,7 @@ class TwoSearches:
         margin = 0.0 if problem.side_margin > 0.0 else min(MARGIN, 1.0 / problem.m)
         # where no row may lie on the plane, the search that lets them is only a help
         budget = search.budget.part(FLAT_SHARE) if margin == 0.0 else search.budget
-        other = Search(replace(problem, side_margin=margin), budget)
+        other = Search(replace(problem, side_margin=margin), budget, like=search)
         self.flat, self.proper = (other, search) if margin == 0.0 else (search, other)
         self.random_state, self.patience, self.cells = random_state, patience, cells
         self._known: LocalSearch | None = None
@@ -120,6 +123,11 @@ class TwoSearches:
     def search_proper(self) -> LocalSearch:
         """The local search that lets no row lie on the plane; it takes memory, so only where it is needed."""
         return self._local(self.proper)
+
+    @cached_property
+    def grid_search(self) -> GridSearch:
+        """The search over normal vectors of whole numbers, for planes that rows may lie on."""
+        return GridSearch(self.flat, self.rng)
 
     def run(self, starts: Sequence[FloatArray], usual: bool = True) -> list[Plane]:
         """Search from these normal vectors and the usual starts; planes of the wanted search, best first."""
@@ -149,11 +157,13 @@ class TwoSearches:
                 corners.scattered()[:CORNERS] + corners.best(CORNERS) + corners.by_few_columns()[:CORNERS]
             )
             through.sort(key=lambda plane: plane.value)
-            planes += [self._tilted(plane.w) for plane in through]
+            on_grid = self.grid_search.run([first.w, *(plane.w for plane in through[:CORNERS])])
+            planes += [self._tilted(plane.w) for plane in [*on_grid, *through]]
+            through = sorted([*on_grid, *through], key=lambda plane: plane.value)
         tilted = proper.begin(planes)
         proper_best = proper.iterate(tilted[0], TURN)
         svm = None if first is None else self._plane(self.flat, first.w)
-        given = [*starts, proper_best.w, *(plane.w for plane in through[:1])]
+        given = [*starts, proper_best.w, *(plane.w for plane in through[:FLAT_STARTS])]
         planes = flat.begin([self._plane(self.flat, w) for w in given], svm)
         best = planes[0]
         for plane in planes:

@@ -1,0 +1,84 @@
+"""Columns on a grid: their values are multiples of one step, as those of categories and counts are.
+
+The best planes of such tables pass through many rows at once, and so their normal vectors are small whole
+numbers in units of one over the steps.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import FloatArray, IntArray
+from ...model.problem import Problem
+
+#: A column is on a grid if it has at most so many values, at places up to this, to this precision.
+MOST_VALUES, MOST_PLACES, PRECISION = 64, 200, 1e-7
+#: How many sums of columns there are at most, and of how many columns.
+MOST_SUMS, MOST_TERMS = 450, 5
+#: Rows that tell which columns can be on a grid.
+SAMPLE_ROWS = 500
+
+
+class Grid(NamedTuple):
+    """The columns on a grid, their steps, and the places of the rows there: one line for each column."""
+
+    columns: NDArray[np.intp]
+    step: FloatArray
+    labelled: IntArray
+    unlabelled: IntArray
+
+    @classmethod
+    def of(cls, problem: Problem) -> Grid:
+        """Find them."""
+        found = []
+        for j in range(problem.d):
+            column = np.append(problem.X[:, j], problem.U[:, j])
+            step = _step(np.unique(column[:: max(1, len(column) // SAMPLE_ROWS)]))
+            if step == 0.0:
+                continue
+            place = (column - column.min()) / step
+            whole = np.rint(place)
+            if place.max() <= MOST_PLACES and np.abs(place - whole).max() <= PRECISION * MOST_PLACES:
+                found.append((j, step, whole.astype(np.int64)))
+        places = np.array([whole for _, _, whole in found]).reshape(len(found), problem.n + problem.m)
+        return cls(
+            np.array([j for j, _, _ in found], dtype=np.intp),
+            np.array([step for _, step, _ in found]),
+            np.ascontiguousarray(places[:, : problem.n], dtype=np.int64),
+            np.ascontiguousarray(places[:, problem.n :], dtype=np.int64),
+        )
+
+    def sums(self, d: int) -> FloatArray:
+        """Sums and differences of two, three, … of d columns, by one step of each; if too many, some."""
+        size, rng, found = len(self.columns), np.random.default_rng(0), np.zeros((d, MOST_SUMS))
+        number = 0
+        for k in range(2, min(size, MOST_TERMS) + 1):
+            for terms in _chosen(size, k, MOST_SUMS - number, rng):
+                for signs in product((1.0, -1.0), repeat=k - 1):
+                    if number < MOST_SUMS:
+                        found[self.columns[terms], number] = np.array([1.0, *signs]) / self.step[terms]
+                        number += 1
+        return found[:, :number]
+
+
+def _chosen(size: int, k: int, most: int, rng: np.random.Generator) -> list[list[int]]:
+    """All sets of k of so many columns; if they are far too many, some at random."""
+    if comb(size, k) > most:
+        return [sorted(rng.choice(size, k, replace=False).tolist()) for _ in range(-(-most // 2 ** (k - 1)))]
+    return [list(terms) for terms in combinations(range(size), k)]
+
+
+def _step(values: FloatArray) -> float:
+    """The least difference of two values, if all are multiples of it and they are few; else 0."""
+    if not 2 <= len(values) <= MOST_VALUES:
+        return 0.0
+    step = float(np.diff(values).min())
+    place = (values - values[0]) / step
+    if place[-1] > MOST_PLACES or np.abs(place - np.rint(place)).max() > PRECISION * MOST_PLACES:
+        return 0.0
+    return float(values[-1] - values[0]) / round(float(place[-1]))
