@@ -13,44 +13,49 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._typing import FloatArray, IntArray
+from ..._typing import FloatArray, IntArray, RowArray
 from ...model.problem import Problem
 
 #: A column is on a grid if it has at most so many values, at places up to this, to this precision.
-MOST_VALUES, MOST_PLACES, PRECISION = 64, 200, 1e-7
+MOST_VALUES, MOST_PLACES, PRECISION = 64, 200, 1e-5
 #: How many sums of columns there are at most, and of how many columns.
 MOST_SUMS, MOST_TERMS = 450, 5
-#: Rows that tell which columns can be on a grid.
-SAMPLE_ROWS = 500
+#: So many rows of each kind tell which columns are on a grid, and which planes are good there.
+SAMPLE_ROWS = 3000
 
 
 class Grid(NamedTuple):
-    """The columns on a grid, their steps, and the places of the rows there: one line for each column."""
+    """The columns on a grid, their steps, and the places of some rows there: one line for each column."""
 
     columns: NDArray[np.intp]
     step: FloatArray
-    labelled: IntArray
-    unlabelled: IntArray
+    labelled: RowArray  #: which rows these are
+    unlabelled: RowArray
+    labelled_places: IntArray
+    unlabelled_places: IntArray
 
     @classmethod
     def of(cls, problem: Problem) -> Grid:
         """Find them."""
-        found = []
-        for j in range(problem.d):
-            column = np.append(problem.X[:, j], problem.U[:, j])
-            step = _step(np.unique(column[:: max(1, len(column) // SAMPLE_ROWS)]))
-            if step == 0.0:
-                continue
-            place = (column - column.min()) / step
-            whole = np.rint(place)
-            if place.max() <= MOST_PLACES and np.abs(place - whole).max() <= PRECISION * MOST_PLACES:
-                found.append((j, step, whole.astype(np.int64)))
-        places = np.array([whole for _, _, whole in found]).reshape(len(found), problem.n + problem.m)
+        labelled = np.arange(problem.n)[:: -(-problem.n // SAMPLE_ROWS)]
+        unlabelled = np.arange(problem.m)[:: -(-problem.m // SAMPLE_ROWS) or 1]
+        rows = np.vstack([problem.X[labelled], problem.U[unlabelled]])
+        columns, steps, places = [], [], []
+        for j, column in enumerate(rows.T):
+            values, number = np.unique(column, return_inverse=True)
+            step = _step(values)
+            if step > 0.0:
+                columns.append(j)
+                steps.append(step)
+                places.append(np.rint((values - values[0]) / step)[number])
+        whole = np.array(places, dtype=np.int64).reshape(len(columns), len(rows))
         return cls(
-            np.array([j for j, _, _ in found], dtype=np.intp),
-            np.array([step for _, step, _ in found]),
-            np.ascontiguousarray(places[:, : problem.n], dtype=np.int64),
-            np.ascontiguousarray(places[:, problem.n :], dtype=np.int64),
+            np.array(columns, dtype=np.intp),
+            np.array(steps),
+            labelled,
+            unlabelled,
+            np.ascontiguousarray(whole[:, : len(labelled)]),
+            np.ascontiguousarray(whole[:, len(labelled) :]),
         )
 
     def sums(self, d: int) -> FloatArray:
@@ -79,6 +84,6 @@ def _step(values: FloatArray) -> float:
         return 0.0
     step = float(np.diff(values).min())
     place = (values - values[0]) / step
-    if place[-1] > MOST_PLACES or np.abs(place - np.rint(place)).max() > PRECISION * MOST_PLACES:
+    if place[-1] > MOST_PLACES or np.abs(place - np.rint(place)).max() > PRECISION:
         return 0.0
     return float(values[-1] - values[0]) / round(float(place[-1]))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,10 +34,20 @@ HOT, COLD = 0.03, 0.0005
 ROUND = 150
 #: How many different planes a search returns.
 KEPT = 6
+#: How many sums and differences of two columns it begins with.
+PAIRS = 6
 #: The work of a search: at most so much, and this share of what is left.
 EFFORT, SHARE = 2e8, 0.15
 #: About how many numbers a step touches per row, and beside.
 PER_ROW, BASE = 1.5, 300.0
+
+
+class Found(NamedTuple):
+    """A plane: its value by the rows looked at, its numbers, and what one of them stands for."""
+
+    value: float
+    numbers: IntArray
+    length: float
 
 
 class GridSearch:
@@ -49,19 +60,20 @@ class GridSearch:
         self.exists = len(self.grid.columns) > 1 and not ranking.several and not ranking.any_fixed
         if not self.exists:
             return
-        number = profiles(self.grid.unlabelled.T.astype(float))
+        grid, problem, size = self.grid, self.problem, len(self.grid.columns)
+        number = profiles(grid.unlabelled_places.T.astype(float))  # equal rows are one, with their weight
         _, first = np.unique(number, return_index=True)
-        self.unlabelled = np.ascontiguousarray(self.grid.unlabelled[:, first])
-        self.weights = np.bincount(number, weights=self.problem.weights)
-        self.squares = 1.0 / self.grid.step**2
-        self.price = np.where(self.problem.y > 0, self.problem.C, -self.problem.C)
-        size = len(self.grid.columns)
-        self.found: dict[bytes, tuple[float, IntArray, float]] = {}
-        m, n = self.unlabelled.shape[1], self.problem.n
-        self.scores = np.zeros((2, m + n), dtype=np.int64)
+        self.unlabelled = np.ascontiguousarray(grid.unlabelled_places[:, first])
+        self.weights = np.bincount(number, weights=problem.weights[grid.unlabelled])
+        self.weights *= problem.total_weight / self.weights.sum()
+        self.price = (problem.C * problem.y)[grid.labelled]
+        self.price *= problem.C.sum() / problem.C[grid.labelled].sum()
+        self.squares = 1.0 / grid.step**2
+        self.found: dict[bytes, Found] = {}
+        self.scores = np.zeros((2, self.unlabelled.shape[1] + len(self.price)), dtype=np.int64)
         self.counts = np.zeros((3, LEVELS))
         self.best, self.current = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-        self.outcome = np.zeros(4)
+        self.outcome = np.zeros(2)
 
     @property
     def step_cost(self) -> float:
@@ -77,7 +89,7 @@ class GridSearch:
         budget = self.search.budget
         effort = min(EFFORT, share * (budget.limit - budget.work))
         rounds = int(effort / (steps * self.step_cost))
-        begin = [self._rounded(w) for w in starts]
+        begin = [*self._pairs(), *(self._rounded(w) for w in starts)]
         begin = [k for k in begin if k.any()]
         for turn in range(rounds):
             if self.search.expired:
@@ -86,19 +98,47 @@ class GridSearch:
             if turn < len(begin):
                 self.current[:] = begin[turn]
             elif turn % 2 == 0 and kept:
-                self.current[:] = kept[turn // 2 % len(kept)][1]
+                self.current[:] = kept[turn // 2 % len(kept)].numbers
             else:
                 self.current[:] = self.rng.integers(-1, 2, size) * (self.rng.random(size) < self.rng.random())
             self._anneal(steps)
-        planes = [self._plane(k, length) for _, k, length in self._kept()]
+        planes = [self._plane(one) for one in self._kept()]
         return sorted(planes, key=lambda plane: plane.value)
+
+    def _pairs(self) -> list[IntArray]:
+        """The best sums and differences of two columns."""
+        size = len(self.grid.columns)
+        table = np.full((2, 2, 2, size, size), np.inf)
+        survey(
+            self.unlabelled,
+            self.weights,
+            self.grid.labelled_places,
+            self.price,
+            self.squares,
+            self.search.ranking.target,
+            float(self.problem.count_penalty),
+            self.scores,
+            self.counts,
+            table,
+        )
+        self.search.spend(2 * size * size * self.step_cost)
+        values, lengths = table
+        found = []
+        for at in np.argsort(values, axis=None, kind="stable")[:PAIRS]:
+            one, other, i, j = np.unravel_index(at, values.shape)
+            k = np.zeros(size, dtype=np.int64)
+            k[i] += 1 - 2 * int(one)
+            k[j] += (1 - 2 * int(other)) * int(i != j)
+            self._keep(float(values.flat[at]), k, float(lengths.flat[at]))
+            found.append(k)
+        return found
 
     def _anneal(self, steps: int) -> None:
         draws = self.rng.random((steps, DRAWS))
         anneal(
             self.unlabelled,
             self.weights,
-            self.grid.labelled,
+            self.grid.labelled_places,
             self.price,
             self.squares,
             self.search.ranking.target,
@@ -112,12 +152,14 @@ class GridSearch:
         )
         self.search.spend(steps * self.step_cost)
         divisor = max(gcd(*(int(k) for k in self.best)), 1)
-        k = self.best // divisor
-        if np.isfinite(self.outcome[0]):
-            self.found[k.tobytes()] = (float(self.outcome[0]), k, float(self.outcome[1]) * divisor)
+        self._keep(float(self.outcome[0]), self.best // divisor, float(self.outcome[1]) * divisor)
 
-    def _kept(self) -> list[tuple[float, IntArray, float]]:
-        return sorted(self.found.values(), key=lambda one: (one[0], one[1].tolist()))[:KEPT]
+    def _keep(self, value: float, k: IntArray, length: float) -> None:
+        if length > 0.0 and np.isfinite(value):
+            self.found[k.tobytes()] = Found(value, k, length)
+
+    def _kept(self) -> list[Found]:
+        return sorted(self.found.values(), key=lambda one: (one.value, one.numbers.tolist()))[:KEPT]
 
     def _rounded(self, w: FloatArray) -> IntArray:
         """The whole numbers up to ``ROUNDED`` that are nearest to a normal vector, the smaller the better."""
@@ -128,9 +170,9 @@ class GridSearch:
         largest = 1 + next(k for k, error in enumerate(errors) if error <= 1.1 * min(errors) + 0.01)
         return np.asarray(np.rint(largest * numbers), dtype=np.int64)
 
-    def _plane(self, k: IntArray, length: float) -> Plane:
+    def _plane(self, found: Found) -> Plane:
         w = np.zeros(self.problem.d)
-        w[self.grid.columns] = length * k / self.grid.step
+        w[self.grid.columns] = found.length * found.numbers / self.grid.step
         return self.search.plane(w)
 
 
@@ -221,6 +263,46 @@ def anneal(
             for j in range(size):
                 best[j] = current[j]
     outcome[0], outcome[1] = least, length
+
+
+@strict_kernel
+def survey(
+    unlabelled: IntArray,
+    weights: FloatArray,
+    labelled: IntArray,
+    price: FloatArray,
+    squares: FloatArray,
+    target: float,
+    penalty: float,
+    scores: IntArray,
+    counts: FloatArray,
+    table: FloatArray,
+) -> None:
+    """The value and the length of each sum and difference of two columns; with itself a column stands alone."""
+    size, m, n = unlabelled.shape[0], unlabelled.shape[1], labelled.shape[1]
+    then = scores[1]
+    for i in range(size):
+        for j in range(i, size):
+            for one in range(2):
+                for other in range(2 if j > i else 1):
+                    up, also = 1 - 2 * one, 1 - 2 * other
+                    if i == j:
+                        also = 0
+                    low, high = up * unlabelled[i, 0], up * unlabelled[i, 0]
+                    for r in range(m):
+                        s = up * unlabelled[i, r] + also * unlabelled[j, r]
+                        then[r] = s
+                        low, high = min(low, s), max(high, s)
+                    for r in range(n):
+                        s = up * labelled[i, r] + also * labelled[j, r]
+                        then[m + r] = s
+                        low, high = min(low, s), max(high, s)
+                    if low < high < low + LEVELS:
+                        square = squares[i] + (squares[j] if i != j else 0.0)
+                        value, length = judge(
+                            then, m, weights, price, square, low, high - low, target, penalty, counts
+                        )
+                        table[0, one, other, i, j], table[1, one, other, i, j] = value, length
 
 
 @strict_kernel

@@ -150,16 +150,18 @@ class TwoSearches:
         flat = self._local(self.flat)
         proper.through = flat.through = flat.corners
         planes, through = [self._tilted(w) for w in starts], []
-        if first is not None and not (planes and problem.m > FEW_STARTS_ROWS):
+        few = bool(planes) and problem.m > FEW_STARTS_ROWS  # what subsamples found is enough
+        if first is not None and not few:
             planes += [self._tilted(w) for w in (np.zeros(problem.d), first.w)]
             corners = flat.corners
             through = (
                 corners.scattered()[:CORNERS] + corners.best(CORNERS) + corners.by_few_columns()[:CORNERS]
             )
-            through.sort(key=lambda plane: plane.value)
-            on_grid = self.grid_search.run([first.w, *(plane.w for plane in through[:CORNERS])])
-            planes += [self._tilted(plane.w) for plane in [*on_grid, *through]]
-            through = sorted([*on_grid, *through], key=lambda plane: plane.value)
+        if first is not None:
+            known = sorted(through, key=lambda plane: plane.value)[:CORNERS]
+            on_grid = self.grid_search.run([first.w, *starts, *(plane.w for plane in known)])
+            through = sorted([*through, *on_grid], key=lambda plane: plane.value)
+            planes += [self._tilted(plane.w) for plane in (through[:1] if few else through)]
         tilted = proper.begin(planes)
         proper_best = proper.iterate(tilted[0], TURN)
         svm = None if first is None else self._plane(self.flat, first.w)
