@@ -17,7 +17,9 @@ from ..._typing import FloatArray, IntArray, RowArray
 from ...model.problem import Problem
 
 #: A column is on a grid if it has at most so many values, at places up to this, to this precision.
-MOST_VALUES, MOST_PLACES, PRECISION = 64, 200, 1e-5
+MOST_VALUES, MOST_PLACES, PRECISION = 50, 60, 1e-5
+#: The square of a smaller step, or of one over it, is no number to count on.
+SMALLEST = 1e-100
 #: How many sums of columns there are at most, and of how many columns.
 MOST_SUMS, MOST_TERMS = 450, 5
 #: So many rows of each kind tell which columns are on a grid, and which planes are good there.
@@ -37,8 +39,8 @@ class Grid(NamedTuple):
     @classmethod
     def of(cls, problem: Problem) -> Grid:
         """Find them."""
-        labelled = np.arange(problem.n)[:: -(-problem.n // SAMPLE_ROWS)]
-        unlabelled = np.arange(problem.m)[:: -(-problem.m // SAMPLE_ROWS) or 1]
+        labelled = np.arange(problem.n)[:: max(1, -(-problem.n // SAMPLE_ROWS))]
+        unlabelled = np.arange(problem.m)[:: max(1, -(-problem.m // SAMPLE_ROWS))]
         rows = np.vstack([problem.X[labelled], problem.U[unlabelled]])
         columns, steps, places = [], [], []
         for j, column in enumerate(rows.T):
@@ -82,8 +84,11 @@ def _step(values: FloatArray) -> float:
     """The least difference of two values, if all are multiples of it and they are few; else 0."""
     if not 2 <= len(values) <= MOST_VALUES:
         return 0.0
-    step = float(np.diff(values).min())
-    place = (values - values[0]) / step
-    if place[-1] > MOST_PLACES or np.abs(place - np.rint(place)).max() > PRECISION:
+    with np.errstate(over="ignore"):  # a width without end is that of no grid
+        step, width = float(np.diff(values).min()), float(values[-1] - values[0])
+    if not SMALLEST < step <= width <= (MOST_PLACES + 0.5) * step < 1.0 / SMALLEST:
         return 0.0
-    return float(values[-1] - values[0]) / round(float(place[-1]))
+    place = (values - values[0]) / step
+    if np.abs(place - np.rint(place)).max() > PRECISION:
+        return 0.0
+    return width / round(float(place[-1]))

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._typing import FloatArray, IntArray
+from ..._typing import FloatArray, IntArray, RowArray
 from ...model.profiles import profiles
 from ..jit import strict_kernel
 from .incumbent import Plane, Search
 
 #: Different scores that a plane may give, and the largest number in it.
-LEVELS, LARGEST = 2048, 40
+LEVELS, LARGEST = 512, 40
 #: How many half steps from the wanted total's score planes are looked for.
 BESIDE = 6
 #: Starts are rounded to whole numbers up to this.
@@ -30,16 +30,16 @@ ROUNDED = 6
 DRAWS = 6
 #: Temperatures of a round, first and last, relative to its best value.
 HOT, COLD = 0.03, 0.0005
-#: Steps of a round, for each column.
-ROUND = 150
+#: Steps of a round, for each column; rounds; and how many of them in a row may be in vain.
+ROUND, ROUNDS, VAIN = 150, 200, 16
 #: How many different planes a search returns.
 KEPT = 6
 #: How many sums and differences of two columns it begins with.
 PAIRS = 6
 #: The work of a search: at most so much, and this share of what is left.
-EFFORT, SHARE = 2e8, 0.15
-#: About how many numbers a step touches per row, and beside.
-PER_ROW, BASE = 1.5, 300.0
+EFFORT, SHARE = 1e8, 0.1
+#: How many numbers count for a row of a plane that is judged, and for each of its levels.
+PER_ROW, PER_LEVEL = 1.5, 1.0
 
 
 class Found(NamedTuple):
@@ -64,8 +64,8 @@ class GridSearch:
         number = profiles(grid.unlabelled_places.T.astype(float))  # equal rows are one, with their weight
         _, first = np.unique(number, return_index=True)
         self.unlabelled = np.ascontiguousarray(grid.unlabelled_places[:, first])
-        self.weights = np.bincount(number, weights=problem.weights[grid.unlabelled])
-        self.weights *= problem.total_weight / self.weights.sum()
+        weights = np.bincount(number, weights=problem.weights[grid.unlabelled]).astype(float)
+        self.weights: FloatArray = weights * (problem.total_weight / weights.sum())
         self.price = (problem.C * problem.y)[grid.labelled]
         self.price *= problem.C.sum() / problem.C[grid.labelled].sum()
         self.squares = 1.0 / grid.step**2
@@ -73,28 +73,31 @@ class GridSearch:
         self.scores = np.zeros((2, self.unlabelled.shape[1] + len(self.price)), dtype=np.int64)
         self.counts = np.zeros((3, LEVELS))
         self.best, self.current = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-        self.outcome = np.zeros(2)
+        self.outcome, self.work = np.zeros(2), np.zeros(1)
 
-    @property
-    def step_cost(self) -> float:
-        """About how many numbers a step touches."""
-        return PER_ROW * self.scores.shape[1] + BASE
+    def _spend(self, steps: int) -> None:
+        """Count so many planes: passes over the rows, and what kernels have counted of passes over levels."""
+        self.search.spend(PER_ROW * steps * self.scores.shape[1] + PER_LEVEL * float(self.work[0]))
+        self.work[0] = 0.0
 
     def run(self, starts: Sequence[FloatArray], share: float = SHARE) -> list[Plane]:
         """Anneal for that share of what is left, or the usual work; the best planes, best first."""
         if not self.exists:
             return []
-        size = len(self.grid.columns)
-        steps = ROUND * size
-        budget = self.search.budget
+        size, budget = len(self.grid.columns), self.search.budget
         effort = min(EFFORT, share * (budget.limit - budget.work))
-        rounds = int(effort / (steps * self.step_cost))
-        begin = [*self._pairs(), *(self._rounded(w) for w in starts)]
+        end, planes_at_most = budget.work + effort, int(effort / (PER_ROW * self.scores.shape[1]))
+        steps = min(ROUND * size, planes_at_most // 2)
+        if steps < size:
+            return []
+        begin = [*self._pairs(planes_at_most // 2), *(self._rounded(w) for w in starts)]
         begin = [k for k in begin if k.any()]
-        for turn in range(rounds):
-            if self.search.expired:
-                break
+        vain, value = 0, np.inf
+        for turn in range(ROUNDS):
             kept = self._kept()
+            vain, value = (0, kept[0].value) if kept and kept[0].value < value else (vain + 1, value)
+            if self.search.expired or budget.work >= end or vain > VAIN:
+                break
             if turn < len(begin):
                 self.current[:] = begin[turn]
             elif turn % 2 == 0 and kept:
@@ -105,9 +108,13 @@ class GridSearch:
         planes = [self._plane(one) for one in self._kept()]
         return sorted(planes, key=lambda plane: plane.value)
 
-    def _pairs(self) -> list[IntArray]:
-        """The best sums and differences of two columns."""
+    def _pairs(self, most: int) -> list[IntArray]:
+        """The best sums and differences of two columns, of so many.
+
+        If there are more, they are of the columns that the labels depend on most.
+        """
         size = len(self.grid.columns)
+        chosen = np.argsort(-self._dependence(), kind="stable")[: max(2, int((most / 2) ** 0.5))]
         table = np.full((2, 2, 2, size, size), np.inf)
         survey(
             self.unlabelled,
@@ -119,9 +126,11 @@ class GridSearch:
             float(self.problem.count_penalty),
             self.scores,
             self.counts,
+            np.sort(chosen),
             table,
+            self.work,
         )
-        self.search.spend(2 * size * size * self.step_cost)
+        self._spend(2 * len(chosen) ** 2)
         values, lengths = table
         found = []
         for at in np.argsort(values, axis=None, kind="stable")[:PAIRS]:
@@ -132,6 +141,14 @@ class GridSearch:
             self._keep(float(values.flat[at]), k, float(lengths.flat[at]))
             found.append(k)
         return found
+
+    def _dependence(self) -> FloatArray:
+        """How far the mean places of the two classes are apart in each column, in standard deviations."""
+        places, positive = self.grid.labelled_places, self.price > 0.0
+        if positive.all() or not positive.any():
+            return np.zeros(len(places))
+        apart = np.abs(places[:, positive].mean(axis=1) - places[:, ~positive].mean(axis=1))
+        return np.asarray(apart / np.maximum(places.std(axis=1), 1e-9))
 
     def _anneal(self, steps: int) -> None:
         draws = self.rng.random((steps, DRAWS))
@@ -149,8 +166,9 @@ class GridSearch:
             self.counts,
             draws,
             self.outcome,
+            self.work,
         )
-        self.search.spend(steps * self.step_cost)
+        self._spend(steps)
         divisor = max(gcd(*(int(k) for k in self.best)), 1)
         self._keep(float(self.outcome[0]), self.best // divisor, float(self.outcome[1]) * divisor)
 
@@ -191,6 +209,7 @@ def anneal(
     counts: FloatArray,
     draws: FloatArray,
     outcome: FloatArray,
+    work: FloatArray,
 ) -> None:
     """Change one or two numbers at a time; worse planes are taken with ever smaller probability."""
     size, m, n = unlabelled.shape[0], unlabelled.shape[1], labelled.shape[1]
@@ -244,7 +263,9 @@ def anneal(
             for j in range(size):
                 k = current[j] + (up if j == first else 0) + (also if j == second else 0)
                 square += k * k * squares[j]
-            value, at = judge(then, m, weights, price, square, low, high - low, target, penalty, counts)
+            value, at = least_value(
+                then, m, weights, price, square, low, high - low, target, penalty, counts, work
+            )
         if step < 0:
             here = value
         else:
@@ -276,13 +297,16 @@ def survey(
     penalty: float,
     scores: IntArray,
     counts: FloatArray,
+    chosen: RowArray,
     table: FloatArray,
+    work: FloatArray,
 ) -> None:
-    """The value and the length of each sum and difference of two columns; with itself a column stands alone."""
-    size, m, n = unlabelled.shape[0], unlabelled.shape[1], labelled.shape[1]
+    """The value and the length of each sum and difference of two columns; one with itself stands alone."""
+    m, n = unlabelled.shape[1], labelled.shape[1]
     then = scores[1]
-    for i in range(size):
-        for j in range(i, size):
+    for a in range(len(chosen)):
+        for b in range(a, len(chosen)):
+            i, j = chosen[a], chosen[b]
             for one in range(2):
                 for other in range(2 if j > i else 1):
                     up, also = 1 - 2 * one, 1 - 2 * other
@@ -299,14 +323,14 @@ def survey(
                         low, high = min(low, s), max(high, s)
                     if low < high < low + LEVELS:
                         square = squares[i] + (squares[j] if i != j else 0.0)
-                        value, length = judge(
-                            then, m, weights, price, square, low, high - low, target, penalty, counts
+                        value, length = least_value(
+                            then, m, weights, price, square, low, high - low, target, penalty, counts, work
                         )
                         table[0, one, other, i, j], table[1, one, other, i, j] = value, length
 
 
 @strict_kernel
-def judge(
+def least_value(
     scores: IntArray,
     m: int,
     weights: FloatArray,
@@ -317,6 +341,7 @@ def judge(
     target: float,
     penalty: float,
     counts: FloatArray,
+    work: FloatArray,
 ) -> tuple[float, float]:
     """The value of the best plane with these scores that lies near the wanted total, and its length."""
     count, positive, negative = counts[0], counts[1], counts[2]
@@ -326,17 +351,23 @@ def judge(
         negative[level] = 0.0
     for i in range(m):
         count[scores[i] - low] += weights[i]
+    mass, pull, balance = 0.0, 0.0, 0.0
     for i in range(len(price)):
         level = scores[m + i] - low
+        pull += price[i] * level
+        balance += price[i]
         if price[i] > 0.0:
             positive[level] += price[i]
+            mass += price[i]
         else:
             negative[level] -= price[i]
+            mass -= price[i]
     above, level = 0.0, highest
     while level > 0 and above + count[level] < target:
         above += count[level]
         level -= 1
     value, length = np.inf, 0.0
+    touched = 4 * (highest + 1)
     for turn in range(2):  # down from there, then up
         total, place = above, 2 * level
         for _ in range(BESIDE):
@@ -349,7 +380,10 @@ def judge(
             on = count[place // 2] if place % 2 == 0 else 0.0
             cost = penalty * max(0.0, total - target, target - total - on)
             if cost < value:
-                found, size = shortest(positive, negative, place, highest, square)
+                touched += 2 * highest
+                found, size = shortest(
+                    positive, negative, mass, pull - 0.5 * place * balance, place, highest, square
+                )
                 if found + cost < value:
                     value, length = found + cost, size
             if turn == 0:
@@ -358,35 +392,40 @@ def judge(
                 place -= 1
                 if place < 0:
                     break
+    work[0] += touched
     return value, length
 
 
 @strict_kernel
 def shortest(
-    positive: FloatArray, negative: FloatArray, place: int, highest: int, square: float
+    positive: FloatArray,
+    negative: FloatArray,
+    mass: float,
+    pull: float,
+    place: int,
+    highest: int,
+    square: float,
 ) -> tuple[float, float]:
-    """The least value of a plane at that place, in half steps, over its length; and that length."""
-    pull, mass = 0.0, 0.0
-    for level in range(highest + 1):
-        pull += 0.5 * (2 * level - place) * (positive[level] - negative[level])
-        mass += positive[level] + negative[level]
+    """The least value of a plane at that place, in half steps, over its length; and that length.
+
+    ``mass`` is the price of the labelled rows within their margins, at first of all, and ``pull`` what a unit
+    of length is worth to them; as it grows rows meet their margins, those farthest on their own side first.
+    """
     farthest = max(place, 2 * highest - place)
     length = 0.0
-    for t in range(farthest, 0, -1):
-        if (place + t) % 2 != 0:
-            continue
-        beyond = 0.0
+    for t in range(farthest - (farthest + place) % 2, 0, -2):
+        met = 0.0
         if place + t <= 2 * highest:
-            beyond += positive[(place + t) // 2]
+            met += positive[(place + t) // 2]
         if place - t >= 0:
-            beyond += negative[(place - t) // 2]
-        if beyond == 0.0:
+            met += negative[(place - t) // 2]
+        if met == 0.0:
             continue
         if pull <= square * (2.0 / t):
             break
         length = 2.0 / t
-        pull -= beyond * 0.5 * t
-        mass -= beyond
+        pull -= met * 0.5 * t
+        mass -= met
         if pull <= square * length:
             return 0.5 * square * length * length + mass - length * pull, length
     length = max(pull / square, 0.0)

@@ -23,7 +23,7 @@ from ...model.status import Callback
 from .corners import Corners
 from .grid_search import GridSearch
 from .incumbent import Plane, Search
-from .local_search import FEW_STARTS_ROWS, LocalSearch, is_large
+from .local_search import FEW_STARTS_ROWS, LOOK, LocalSearch, is_large
 from .subsamples import levels, subsample
 from .tilt import blocking, tilt
 
@@ -160,7 +160,8 @@ class TwoSearches:
         if first is not None:
             known = sorted(through, key=lambda plane: plane.value)[:CORNERS]
             on_grid = self.grid_search.run([first.w, *starts, *(plane.w for plane in known)])
-            through = sorted([*through, *on_grid], key=lambda plane: plane.value)
+            on_grid = [plane for plane in on_grid if plane.value < LOOK * self.flat.value]
+            through = sorted([*through, *on_grid], key=lambda plane: plane.value)[: 3 * CORNERS]
             planes += [self._tilted(plane.w) for plane in (through[:1] if few else through)]
         tilted = proper.begin(planes)
         proper_best = proper.iterate(tilted[0], TURN)
@@ -189,14 +190,13 @@ class TwoSearches:
         Where rows block the total only because the strip is narrow, the optimum of the sides that the plane
         has without a margin pushes them out of it; rows that lie on one plane together are parted by a tilt.
         """
-        plane = self._plane(self.proper, w)
+        plane, flat = self._plane(self.proper, w), self._plane(self.flat, w)
         group = blocking(self.proper, plane)
         if group is not None and len(group.rows) <= plane.w.size + 1 and not self.search.expired:
-            flat = self._plane(self.flat, w)
             pushed = self.search_proper.with_sides(self.flat.sides(flat), flat)
             if pushed is not None and pushed.value < plane.value:
                 return pushed
-        return tilt(self.proper, plane, [] if self.svm is None else [self.svm.w])
+        return tilt(self.proper, plane, [] if self.svm is None else [self.svm.w], flat.value)
 
     @staticmethod
     def _plane(search: Search, w: FloatArray) -> Plane:

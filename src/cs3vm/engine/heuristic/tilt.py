@@ -5,7 +5,7 @@ total, a group of rows without such gaps blocks it: often they all lie on one pl
 little, (w, b) + δ·(v, -c), ranks these rows by v. Each gap of v between them is a place to cut, costs what it
 miscounts, and needs δ = 2ε/gap; the turn costs about δ times the slope of the objective along v. Rows that
 still block are turned apart again, by less. Columns alone are good directions: categories have wide gaps. So
-are sums and differences of a few columns on a grid, by one step of each: their gaps are as wide, and there are
+are sums and differences of a few columns on a grid, by one step of each: their gaps are as wide, and they are
 so many that one of them meets the total.
 """
 
@@ -44,13 +44,20 @@ class Group(NamedTuple):
     need: float
 
 
-def tilt(search: Search, plane: Plane, directions: Sequence[FloatArray] = ()) -> Plane:
-    """The best proper plane found by turning this one, by columns or the directions given."""
+def tilt(
+    search: Search, plane: Plane, directions: Sequence[FloatArray] = (), least: float = -np.inf
+) -> Plane:
+    """The best proper plane found by turning this one, by columns or the directions given.
+
+    ``least`` is its value with rows on it, below which no small turn leads: sums of columns are tried only
+    where that is less than the incumbent's.
+    """
+    sums = search.sums if least < search.value else search.sums[:, :0]
     for _ in range(ROUNDS):
         group = blocking(search, plane)
         if group is None or search.expired:
             break
-        better = min(_turned(search, plane, group, directions), key=lambda p: p.value, default=plane)
+        better = min(_turned(search, plane, group, directions, sums), key=lambda p: p.value, default=plane)
         if not better.value < plane.value * (1.0 - IMPROVEMENT):
             break
         plane = better
@@ -80,12 +87,16 @@ def blocking(search: Search, plane: Plane) -> Group | None:
     return Group(rows[cuts[at] : cuts[at + 1]], target - float(above[at]))
 
 
-def _turned(search: Search, plane: Plane, group: Group, directions: Sequence[FloatArray]) -> Iterator[Plane]:
+def _turned(
+    search: Search, plane: Plane, group: Group, directions: Sequence[FloatArray], sums: FloatArray
+) -> Iterator[Plane]:
     """Planes turned along the most promising directions, and lengthened."""
     problem = search.problem
     number = min(max(ROWS // problem.m, LEAST), MOST)
     longer = [plane.w] if plane.w.any() else []
-    for v, least in _promising(search, plane, group, [*directions, *longer], number):
+    sums = sums[:, : SUM_NUMBERS // min(len(group.rows), SAMPLE_ROWS)]
+    given = np.column_stack([np.zeros((problem.d, 0)), *directions, *longer, sums])
+    for v, least in _promising(search, plane, group, given, number):
         labelled, unlabelled = problem.X @ v, problem.U @ v
         search.spend((problem.n + problem.m) * problem.d)
         spread = max(float(unlabelled.std()), 1e-300)
@@ -100,13 +111,11 @@ def _turned(search: Search, plane: Plane, group: Group, directions: Sequence[Flo
 
 
 def _promising(
-    search: Search, plane: Plane, group: Group, given: Sequence[FloatArray], number: int
+    search: Search, plane: Plane, group: Group, directions: FloatArray, number: int
 ) -> Iterator[tuple[FloatArray, float]]:
-    """Directions and the least turns along them, the one with the least expected cost first."""
+    """Columns or directions, and the least turns along them, the one with the least expected cost first."""
     problem = search.problem
     rows = group.rows[:: max(1, len(group.rows) // SAMPLE_ROWS)]
-    number_of_sums = min(search.sums.shape[1], SUM_NUMBERS // len(rows))
-    directions = np.column_stack([np.zeros((problem.d, 0)), *given, search.sums[:, :number_of_sums]])
     V = np.column_stack([problem.U[rows], problem.U[rows] @ directions])
     search.spend(V.size * SORTING)
     order = np.argsort(-V, axis=0, kind="stable")
