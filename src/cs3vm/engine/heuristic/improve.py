@@ -39,8 +39,8 @@ FLAT_SHARE = 0.5
 TURN, FLAT_TURN = 8, 8
 #: How many of the best planes through rows the search that lets them begins with.
 FLAT_STARTS = 2
-#: How many planes through rows are tilted first.
-CORNERS = 4
+#: How many planes through rows of each kind are tilted first; and of all kinds, if rows are very many.
+CORNERS, FEW_TILTS = 4, 3
 #: The side margin of the second search where the problem has none: at most this, and one over the rows.
 MARGIN = 1e-3
 
@@ -70,9 +70,11 @@ def improve(
         svm = None if nearby else search.solve_svm()
         if problem.m > 0:
             rng = np.random.default_rng([random_state, int(again)])
-            found = [*starts, *([] if svm is None else _from_subsamples(search, svm, rng, random_state))]
             kicks = min(patience, 8 + patience * problem.m // 75, 200_000 // problem.m)
             two = TwoSearches(search, svm, rng, random_state, max(6, kicks))
+            if not again:
+                two.look_on_grid()
+            found = [*starts, *([] if svm is None else _from_subsamples(search, svm, rng, random_state))]
             two.run(found, usual=not (again and found))
         else:
             for w in starts:
@@ -117,6 +119,7 @@ class TwoSearches:
         other = Search(replace(problem, side_margin=margin), budget, like=search)
         self.flat, self.proper = (other, search) if margin == 0.0 else (search, other)
         self.random_state, self.patience, self.cells = random_state, patience, cells
+        self.on_grid: list[Plane] = []  #: planes of whole numbers
         self._known: LocalSearch | None = None
 
     @cached_property
@@ -124,10 +127,10 @@ class TwoSearches:
         """The local search that lets no row lie on the plane; it takes memory, so only where it is needed."""
         return self._local(self.proper)
 
-    @cached_property
-    def grid_search(self) -> GridSearch:
-        """The search over normal vectors of whole numbers, for planes that rows may lie on."""
-        return GridSearch(self.flat, self.rng)
+    def look_on_grid(self) -> None:
+        """Where columns have few values: planes of whole numbers. Many rows make that no slower."""
+        if self.svm is not None and Corners(self.flat, self.rng).exist:
+            self.on_grid = GridSearch(self.flat, self.rng).run([self.svm.w])
 
     def run(self, starts: Sequence[FloatArray], usual: bool = True) -> list[Plane]:
         """Search from these normal vectors and the usual starts; planes of the wanted search, best first."""
@@ -149,20 +152,19 @@ class TwoSearches:
         proper, problem = self.search_proper, self.search.problem
         flat = self._local(self.flat)
         proper.through = flat.through = flat.corners
-        planes, through = [self._tilted(w) for w in starts], []
-        few = bool(planes) and problem.m > FEW_STARTS_ROWS  # what subsamples found is enough
-        if first is not None and not few:
-            planes += [self._tilted(w) for w in (np.zeros(problem.d), first.w)]
-            corners = flat.corners
-            through = (
-                corners.scattered()[:CORNERS] + corners.best(CORNERS) + corners.by_few_columns()[:CORNERS]
-            )
-        if first is not None:
-            known = sorted(through, key=lambda plane: plane.value)[:CORNERS]
-            on_grid = self.grid_search.run([first.w, *starts, *(plane.w for plane in known)])
-            on_grid = [plane for plane in on_grid if plane.value < LOOK * self.flat.value]
-            through = sorted([*through, *on_grid], key=lambda plane: plane.value)[: 3 * CORNERS]
-            planes += [self._tilted(plane.w) for plane in (through[:1] if few else through)]
+        through = [plane for plane in self.on_grid if plane.value < LOOK * self.flat.value]
+        if starts and problem.m > FEW_STARTS_ROWS:  # a tilt takes long
+            through = sorted([*(self._plane(self.flat, w) for w in starts), *through], key=_value)
+            planes = [self._tilted(plane.w) for plane in through[:FEW_TILTS]]
+        else:
+            planes = [self._tilted(w) for w in starts]
+            if first is not None:
+                planes += [self._tilted(w) for w in (np.zeros(problem.d), first.w)]
+                corners = flat.corners
+                through += corners.scattered()[:CORNERS]
+                through += corners.best(CORNERS) + corners.by_few_columns()[:CORNERS]
+            through = sorted(through, key=_value)[: 3 * CORNERS]
+            planes += [self._tilted(plane.w) for plane in through]
         tilted = proper.begin(planes)
         proper_best = proper.iterate(tilted[0], TURN)
         svm = None if first is None else self._plane(self.flat, first.w)
@@ -201,3 +203,7 @@ class TwoSearches:
     @staticmethod
     def _plane(search: Search, w: FloatArray) -> Plane:
         return search.plane(np.asarray(w, dtype=float))
+
+
+def _value(plane: Plane) -> float:
+    return plane.value
