@@ -24,6 +24,7 @@ import numba
 import numpy as np
 
 from ..convex.svm import solve_convex
+from ..model.budget import Budget
 from ..model.problem import Problem
 from ..model.status import Status
 from ..model.totals import Total, Totals
@@ -37,7 +38,9 @@ from .exact.pair_values import pair_values
 from .exact.pairs import new_graph
 from .exact.plunge import plunge
 from .exact.tree import Tree
+from .heuristic.grid_search import GridSearch
 from .heuristic.improve import improve
+from .heuristic.incumbent import Search
 from .heuristic.judge import SEVERAL_WINDOW_ROWS, WINDOW_ROWS, Ranking
 from .jit import NO, YES, is_compiled, remove_stale
 from .passes import warm_up_passes
@@ -145,7 +148,7 @@ def _cache_folder() -> str | None:
 
 
 def warm_up_heuristic() -> None:
-    """The heuristic's part, what many rows and several totals need besides, and that of rows in pieces."""
+    """The heuristic's part, what many rows, several totals and grids need besides, and rows in pieces."""
     warm_up_passes()
     problem = _tiny_problem()
     if improve(problem, time_limit=60.0, patience=0).status is Status.INTERRUPTED:
@@ -153,6 +156,8 @@ def warm_up_heuristic() -> None:
     several = replace(_tiny_problem(SEVERAL_WINDOW_ROWS + 1), n_positive=Totals([Total(None, 7, 9)]))
     for larger in (_tiny_problem(WINDOW_ROWS + 1), several):
         Ranking(larger).judge(larger.X[:, 0], larger.U[:, 0])
+    whole = replace(problem, X=np.rint(problem.X), U=np.rint(problem.U))
+    GridSearch(Search(whole, Budget(work=1e6)), np.random.default_rng(0)).run([])
 
 
 def help_to_compile() -> None:

@@ -21,8 +21,9 @@ from ...model.result import Result
 from ...model.row_order import in_order
 from ...model.status import Callback
 from .corners import Corners
+from .grid_search import GridSearch
 from .incumbent import Plane, Search
-from .local_search import FEW_STARTS_ROWS, LocalSearch, is_large
+from .local_search import FEW_STARTS_ROWS, LOOK, LocalSearch, is_large
 from .subsamples import levels, subsample
 from .tilt import blocking, tilt
 
@@ -36,8 +37,10 @@ SAMPLE_SHARE = 0.3
 FLAT_SHARE = 0.5
 #: Kicks of the proper search before it is the other's turn, and of that one.
 TURN, FLAT_TURN = 8, 8
-#: How many planes through rows are tilted first.
-CORNERS = 4
+#: How many of the best planes through rows the search that lets them begins with.
+FLAT_STARTS = 2
+#: How many planes through rows of each kind are tilted first; and of all kinds, if rows are very many.
+CORNERS, FEW_TILTS = 4, 3
 #: The side margin of the second search where the problem has none: at most this, and one over the rows.
 MARGIN = 1e-3
 
@@ -67,9 +70,11 @@ def improve(
         svm = None if nearby else search.solve_svm()
         if problem.m > 0:
             rng = np.random.default_rng([random_state, int(again)])
-            found = [*starts, *([] if svm is None else _from_subsamples(search, svm, rng, random_state))]
             kicks = min(patience, 8 + patience * problem.m // 75, 200_000 // problem.m)
             two = TwoSearches(search, svm, rng, random_state, max(6, kicks))
+            if not again:
+                two.look_on_grid()
+            found = [*starts, *([] if svm is None else _from_subsamples(search, svm, rng, random_state))]
             two.run(found, usual=not (again and found))
         else:
             for w in starts:
@@ -111,15 +116,21 @@ class TwoSearches:
         margin = 0.0 if problem.side_margin > 0.0 else min(MARGIN, 1.0 / problem.m)
         # where no row may lie on the plane, the search that lets them is only a help
         budget = search.budget.part(FLAT_SHARE) if margin == 0.0 else search.budget
-        other = Search(replace(problem, side_margin=margin), budget)
+        other = Search(replace(problem, side_margin=margin), budget, like=search)
         self.flat, self.proper = (other, search) if margin == 0.0 else (search, other)
         self.random_state, self.patience, self.cells = random_state, patience, cells
+        self.on_grid: list[Plane] = []  #: planes of whole numbers
         self._known: LocalSearch | None = None
 
     @cached_property
     def search_proper(self) -> LocalSearch:
         """The local search that lets no row lie on the plane; it takes memory, so only where it is needed."""
         return self._local(self.proper)
+
+    def look_on_grid(self) -> None:
+        """Where columns have few values: planes of whole numbers. Many rows make that no slower."""
+        if self.svm is not None and Corners(self.flat, self.rng).exist:
+            self.on_grid = GridSearch(self.flat, self.rng).run([self.svm.w])
 
     def run(self, starts: Sequence[FloatArray], usual: bool = True) -> list[Plane]:
         """Search from these normal vectors and the usual starts; planes of the wanted search, best first."""
@@ -141,19 +152,23 @@ class TwoSearches:
         proper, problem = self.search_proper, self.search.problem
         flat = self._local(self.flat)
         proper.through = flat.through = flat.corners
-        planes, through = [self._tilted(w) for w in starts], []
-        if first is not None and not (planes and problem.m > FEW_STARTS_ROWS):
-            planes += [self._tilted(w) for w in (np.zeros(problem.d), first.w)]
-            corners = flat.corners
-            through = (
-                corners.scattered()[:CORNERS] + corners.best(CORNERS) + corners.by_few_columns()[:CORNERS]
-            )
-            through.sort(key=lambda plane: plane.value)
+        through = [plane for plane in self.on_grid if plane.value < LOOK * self.flat.value]
+        if starts and problem.m > FEW_STARTS_ROWS:  # a tilt takes long
+            through = sorted([*(self._plane(self.flat, w) for w in starts), *through], key=_value)
+            planes = [self._tilted(plane.w) for plane in through[:FEW_TILTS]]
+        else:
+            planes = [self._tilted(w) for w in starts]
+            if first is not None:
+                planes += [self._tilted(w) for w in (np.zeros(problem.d), first.w)]
+                corners = flat.corners
+                through += corners.scattered()[:CORNERS]
+                through += corners.best(CORNERS) + corners.by_few_columns()[:CORNERS]
+            through = sorted(through, key=_value)[: 3 * CORNERS]
             planes += [self._tilted(plane.w) for plane in through]
         tilted = proper.begin(planes)
         proper_best = proper.iterate(tilted[0], TURN)
         svm = None if first is None else self._plane(self.flat, first.w)
-        given = [*starts, proper_best.w, *(plane.w for plane in through[:1])]
+        given = [*starts, proper_best.w, *(plane.w for plane in through[:FLAT_STARTS])]
         planes = flat.begin([self._plane(self.flat, w) for w in given], svm)
         best = planes[0]
         for plane in planes:
@@ -177,15 +192,18 @@ class TwoSearches:
         Where rows block the total only because the strip is narrow, the optimum of the sides that the plane
         has without a margin pushes them out of it; rows that lie on one plane together are parted by a tilt.
         """
-        plane = self._plane(self.proper, w)
+        plane, flat = self._plane(self.proper, w), self._plane(self.flat, w)
         group = blocking(self.proper, plane)
         if group is not None and len(group.rows) <= plane.w.size + 1 and not self.search.expired:
-            flat = self._plane(self.flat, w)
             pushed = self.search_proper.with_sides(self.flat.sides(flat), flat)
             if pushed is not None and pushed.value < plane.value:
                 return pushed
-        return tilt(self.proper, plane, [] if self.svm is None else [self.svm.w])
+        return tilt(self.proper, plane, [] if self.svm is None else [self.svm.w], flat.value)
 
     @staticmethod
     def _plane(search: Search, w: FloatArray) -> Plane:
         return search.plane(np.asarray(w, dtype=float))
+
+
+def _value(plane: Plane) -> float:
+    return plane.value

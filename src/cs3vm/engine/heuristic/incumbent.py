@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...model.ranks import descending
 from ...model.result import Result
 from ...model.status import Callback, Status, TracePoint
 from ..core.quadratic import COMPILED_COLUMNS, FINE, ROUGH, solve_rows
+from .grid import Grid
 from .judge import Ranking
 from .large_svm import solve_large_svm
 
@@ -63,9 +65,19 @@ class Search:
     """The incumbent of one run and the means to judge candidates."""
 
     def __init__(
-        self, problem: Problem, budget: Budget, callback: Callback | None = None, *, lazy: bool = False
+        self,
+        problem: Problem,
+        budget: Budget,
+        callback: Callback | None = None,
+        *,
+        lazy: bool = False,
+        like: Search | None = None,
     ) -> None:
-        """``lazy`` leaves exact judgements to the end; with very many rows all searches are."""
+        """``lazy`` leaves exact judgements to the end; with very many rows all searches are.
+
+        ``like`` is a search among the same rows with another margin.
+        """
+        self._like = like
         self.problem, self.budget, self.callback = problem, budget, callback
         self.lazy = lazy or problem.m > MANY_ROWS
         self.ranking = Ranking(problem)
@@ -81,6 +93,16 @@ class Search:
         self.rows_labelled = np.column_stack([problem.X, np.ones(problem.n)]) * problem.y[:, None]
         self._held = np.zeros(0, dtype=np.intp)
         self.programme = quadratic_work(problem.n, problem.d + 1)  #: the work of the smallest one
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The columns on a grid."""
+        return Grid.of(self.problem) if self._like is None else self._like.grid
+
+    @cached_property
+    def sums(self) -> FloatArray:
+        """Directions by a few columns on a grid: one in each column."""
+        return self.grid.sums(self.problem.d) if self._like is None else self._like.sums
 
     # -- work ------------------------------------------------------------------------------------
     @property

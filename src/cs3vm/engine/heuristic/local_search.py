@@ -296,7 +296,8 @@ class LocalSearch:
         if self.problem.side_margin == 0.0:  # rows may lie on the plane
             return self.search.plane(w)
         direction = self._centred(self._reweighted()).w
-        return tilt(self.search, self.search.plane(w), [direction])
+        least = -np.inf if self.through is None else self.through.search.plane(w).value
+        return tilt(self.search, self.search.plane(w), [direction], least)
 
     def _turned(self, plane: Plane, size: float) -> Plane:
         """The plane with noise of that relative size, in units of the features' spread."""

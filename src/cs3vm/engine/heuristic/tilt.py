@@ -4,7 +4,9 @@ With a side margin ε no row may lie within ε of the plane. Where the scores ha
 total, a group of rows without such gaps blocks it: often they all lie on one plane. The plane turned a
 little, (w, b) + δ·(v, -c), ranks these rows by v. Each gap of v between them is a place to cut, costs what it
 miscounts, and needs δ = 2ε/gap; the turn costs about δ times the slope of the objective along v. Rows that
-still block are turned apart again, by less. Columns alone are good directions: categories have wide gaps.
+still block are turned apart again, by less. Columns alone are good directions: categories have wide gaps. So
+are sums and differences of a few columns on a grid, by one step of each: their gaps are as wide, and they are
+so many that one of them meets the total.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ MOST, LEAST, ROWS = 24, 3, 30_000
 TURNS, SPREADS = (1.0, 2.0, 5.0), (0.7, 0.35, 0.17, 0.08, 0.04, 0.01, 0.002)
 #: Rows of the group that tell where a direction has gaps.
 SAMPLE_ROWS = 3000
+#: Sums of columns are tried until so many numbers are looked at.
+SUM_NUMBERS = 200_000
 #: What sorting a column costs, in numbers per row.
 SORTING = 60
 #: A turn is a bit longer than the gap needs, so that rounding does not undo it.
@@ -40,13 +44,20 @@ class Group(NamedTuple):
     need: float
 
 
-def tilt(search: Search, plane: Plane, directions: Sequence[FloatArray] = ()) -> Plane:
-    """The best proper plane found by turning this one, by columns or the directions given."""
+def tilt(
+    search: Search, plane: Plane, directions: Sequence[FloatArray] = (), least: float = -np.inf
+) -> Plane:
+    """The best proper plane found by turning this one, by columns or the directions given.
+
+    ``least`` is its value with rows on it, below which no small turn leads: sums of columns are tried only
+    where that is less than the incumbent's.
+    """
+    sums = search.sums if least < search.value else search.sums[:, :0]
     for _ in range(ROUNDS):
         group = blocking(search, plane)
         if group is None or search.expired:
             break
-        better = min(_turned(search, plane, group, directions), key=lambda p: p.value, default=plane)
+        better = min(_turned(search, plane, group, directions, sums), key=lambda p: p.value, default=plane)
         if not better.value < plane.value * (1.0 - IMPROVEMENT):
             break
         plane = better
@@ -76,12 +87,16 @@ def blocking(search: Search, plane: Plane) -> Group | None:
     return Group(rows[cuts[at] : cuts[at + 1]], target - float(above[at]))
 
 
-def _turned(search: Search, plane: Plane, group: Group, directions: Sequence[FloatArray]) -> Iterator[Plane]:
+def _turned(
+    search: Search, plane: Plane, group: Group, directions: Sequence[FloatArray], sums: FloatArray
+) -> Iterator[Plane]:
     """Planes turned along the most promising directions, and lengthened."""
     problem = search.problem
     number = min(max(ROWS // problem.m, LEAST), MOST)
     longer = [plane.w] if plane.w.any() else []
-    for v, least in _promising(search, plane, group, [*directions, *longer], number):
+    sums = sums[:, : SUM_NUMBERS // min(len(group.rows), SAMPLE_ROWS)]
+    given = np.column_stack([np.zeros((problem.d, 0)), *directions, *longer, sums])
+    for v, least in _promising(search, plane, group, given, number):
         labelled, unlabelled = problem.X @ v, problem.U @ v
         search.spend((problem.n + problem.m) * problem.d)
         spread = max(float(unlabelled.std()), 1e-300)
@@ -96,12 +111,12 @@ def _turned(search: Search, plane: Plane, group: Group, directions: Sequence[Flo
 
 
 def _promising(
-    search: Search, plane: Plane, group: Group, directions: Sequence[FloatArray], number: int
+    search: Search, plane: Plane, group: Group, directions: FloatArray, number: int
 ) -> Iterator[tuple[FloatArray, float]]:
-    """Directions and the least turns along them, the one with the least expected cost first."""
+    """Columns or directions, and the least turns along them, the one with the least expected cost first."""
     problem = search.problem
     rows = group.rows[:: max(1, len(group.rows) // SAMPLE_ROWS)]
-    V = np.column_stack([problem.U[rows], *(problem.U[rows] @ v for v in directions)])
+    V = np.column_stack([problem.U[rows], problem.U[rows] @ directions])
     search.spend(V.size * SORTING)
     order = np.argsort(-V, axis=0, kind="stable")
     V = np.take_along_axis(V, order, axis=0)
@@ -114,8 +129,8 @@ def _promising(
     slack = 1.0 - problem.y * (plane.labelled + plane.b)
     pull = problem.C * problem.y * (slack > 0.0)
     gradient = plane.w - pull @ problem.X
-    along = np.append(gradient, [float(gradient @ v) for v in directions])
-    squares = np.append(np.ones(problem.d), [float(v @ v) for v in directions])
+    along = np.append(gradient, gradient @ directions)
+    squares = np.append(np.ones(problem.d), (directions * directions).sum(axis=0))
     slope = along + 0.5 * (V[:-1] + V[1:]) * float(pull.sum())  # the intercept moves against the cut
     reach = 0.5 / np.maximum(V.std(axis=0), 1e-300)  # about where labelled rows meet their margins
     found: list[tuple[float, int, int, float]] = []
@@ -135,5 +150,5 @@ def _promising(
             direction = np.zeros(problem.d)
             direction[k] = sign
         else:
-            direction = sign * directions[k - problem.d]
+            direction = sign * directions[:, k - problem.d]
         yield direction, turn
