@@ -192,9 +192,9 @@ def _make_careful(kept: Any, index: Any) -> None:
     index._load_index, index._load_data, kept.save_overload = read_index, read_data, write
 
 
-def is_compiled(kernels: list[Any] = KERNELS) -> bool:
+def is_compiled(*kernels: Any) -> bool:
     """Whether these kernels, or all that are known so far, are in the cache on disk."""
-    return all(index is not None and _is_complete(index) for index in map(_index, kernels))
+    return all(index is not None and _is_complete(index) for index in map(_index, kernels or KERNELS))
 
 
 def _is_complete(index: Any) -> bool:

@@ -9,7 +9,6 @@ from cs3vm import Problem
 from cs3vm.convex.svm import solve_convex
 from cs3vm.engine.core.active_set import DONE, TO_THE_END, load_state, reset, solve
 from cs3vm.engine.core.arrays import AGE, INTERCEPT, SIZE, STALE
-from cs3vm.engine.core.margin_set import rebuild
 from cs3vm.engine.core.relaxation import Relaxation, _vertex
 from cs3vm.engine.exact.bounds import safe_bound
 from cs3vm.engine.jit import NO_ROW
@@ -88,7 +87,8 @@ def test_what_is_rebuilt_adds_up_and_is_on_target():
     reset(base)
     for pivots in (40, 40, 40, 40, 40):
         solve(rows, box, base, relaxation.tmp, held, 0, np.inf, pivots, TO_THE_END, NO_ROW)
-        rebuild(rows, box, base, relaxation.tmp)
+        base.number[AGE] = STALE  # no more pivots: it is rebuilt, and that is all
+        solve(rows, box, base, relaxation.tmp, held, 0, np.inf, 0, TO_THE_END, NO_ROW)
         members = base.members[: base.number[SIZE]]
         scores = rows.Z[members] @ base.w + base.value[INTERCEPT]
         assert abs(base.c.sum()) < 1e-8

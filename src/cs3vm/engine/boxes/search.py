@@ -240,7 +240,7 @@ class BoxSearch:
 def prepare() -> None:
     """Compile, or load what was compiled, by a search with few rows; once per process."""
     if not examine.signatures:  # type: ignore[attr-defined]
-        if not is_compiled([examine]):
+        if not is_compiled(examine):
             logger.warning("compiling the search over boxes: this happens once and takes about half a minute")
         rng = np.random.default_rng(0)
         problem = Problem(
