@@ -2,8 +2,8 @@
 
 In such units every row has a whole score. Rows are counted by score, the plane lies on the score where the
 wanted total is reached, or near it, and the length of the normal vector is the minimum of a convex function
-of one variable. So a plane is judged in about a microsecond per thousand rows, a hundred times as fast as any
-other move of the heuristic, and annealing over single columns and pairs can look at ten thousands of them.
+of one variable. So a plane is judged in a microsecond or two per thousand rows, without a ranking or a
+programme, and annealing over single columns and pairs can look at ten thousands of them.
 Rows on the plane count on either side: where they may not lie there the plane is tilted later.
 """
 
