@@ -69,7 +69,8 @@ def table(rows: list[Row], solvers: list[str], time_limit: float) -> str:
         lines.append(
             f"{solver}: {len(ratios)} instances finished by at least one "
             f"(bnb {finished[0]}, {solver} {finished[1]}); "
-            f"geometric mean of times {solver}/bnb: {mean:.1f}; "
+            f"geometric mean over these of times {solver}/bnb: {mean:.1f} "
+            f"(a run that did not finish counts as {time_limit:g} s, also one that gave up early); "
             f"disagreements: {sorted(set(disagreements)) or 'none'}"
         )
     return "\n".join(lines)

@@ -52,9 +52,12 @@ def direct(
     phases = Phases(problem, time_limit, gap, random_state, callback, work_limit)
     exact = find_solver("auto", problem.norm)
     if 0 < problem.m <= shares.SMALL_ROWS and nodes > 0 and exact.quick and exact.is_practical(problem):
+        search = exact.load()
+        if shares.NODE_SHARE * work_limit >= shares.AT_ONCE_WORK:
+            phases.run(search, work=shares.AT_ONCE_WORK, node_limit=nodes, joint=False, boxes=False)
         phases.run(improve, starts=starts, patience=min(patience, shares.FIRST_PATIENCE))
         if phases.result.found:
-            phases.run(exact.load(), shares.NODE_SHARE, node_limit=nodes, joint=False, boxes=False)
+            phases.run(search, shares.NODE_SHARE, node_limit=nodes, joint=False, boxes=False)
     phases.run(improve, starts=starts, patience=patience, again=phases.best is not None)
     best = ordered.original(whole, phases.result)
     return best if phases.is_over else replace(best, status=Status.FEASIBLE if best.found else best.status)

@@ -21,9 +21,12 @@ PROOF_ROWS, LARGE_HEURISTIC_SHARE, LARGE_HEURISTIC_WORK = 2000, 0.75, 1e10
 #: exact search would be finished: none is begun, unless the solver was named.
 NODE_ROWS, NODE_GAP = 100_000, 0.05
 #: Nodes of an exact search that the heuristic of ``auto`` gets on small problems: they settle most of them.
-FIRST_NODES = 400
+FIRST_NODES = 6000
 
 # -- direct: a short search, a few nodes, a long search ------------------------------------------------
+#: The smallest problems need no search: nodes from the SVM's own answer settle them in this much work, a
+#: fiftieth of a second.
+AT_ONCE_WORK = 2e7
 #: Up to so many unlabelled rows the first nodes of an exact search come before the long search. After a short
 #: one they settle most problems at once, and they find points that no local search finds.
 SMALL_ROWS, NODES, NODE_SHARE = 500, 1500, 0.25
