@@ -212,7 +212,7 @@ def test_labels_after_an_interrupt_rest_on_the_scores_of_all_classes(kernel):
 
     def stop(point):
         calls.append(point)
-        if len(calls) > 1:
+        if len(calls) > (kernel == "linear"):  # the other problems are settled within one call
             raise KeyboardInterrupt
 
     clf = CS3VMClassifier("direct", kernel=kernel, n_components=30, options={"callback": stop})

@@ -19,7 +19,6 @@ from cs3vm.methods import shares
 from cs3vm.methods.phases import Phases
 from cs3vm.model.status import TracePoint
 from cs3vm.solvers import SOLVERS, bnb_, find_solver
-from tests.methods.test_methods import blobs
 from tests.oracle import brute_force, random_problem
 
 METHODS = Path(cs3vm.methods.__file__).parent
@@ -144,15 +143,21 @@ def test_a_problem_that_the_root_settles_has_one_node():
 @pytest.mark.parametrize("method", ["cs3vm", "auto", "direct"])
 def test_whoever_interrupts_the_heuristic_wants_no_search_either(method, monkeypatch):
     warm_up()  # an interrupt there is another matter
-    begin = LocalSearch.begin
+    begin, run, presses = LocalSearch.begin, Tree.run, []
 
     def interrupted(self, *arguments):
+        presses.append(self)
         _thread.interrupt_main()
         return begin(self, *arguments)
 
+    def search(self):
+        return pytest.fail("the search went on") if presses else run(self)
+
     monkeypatch.setattr(LocalSearch, "begin", interrupted)
-    monkeypatch.setattr(Tree, "run", lambda self: pytest.fail("the search went on"))
-    result = solve(blobs(5, n=20, m=300, d=6), method, time_limit=600)
+    monkeypatch.setattr(Tree, "run", search)
+    rng = np.random.default_rng(5)  # labels that mean nothing: no few nodes settle that
+    problem = Problem(rng.normal(size=(30, 8)), rng.choice([-1, 1], 30), rng.normal(size=(300, 8)), 100)
+    result = solve(problem, method, time_limit=600)
     assert result.status is Status.INTERRUPTED
     assert result.found
 
