@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._typing import FloatArray, IntArray
-from ..jit import inner_kernel, spliced
+from ..jit import NO_ROW, inner_kernel, spliced
 from .arrays import (
     AGE,
     DUAL,
@@ -214,7 +214,7 @@ def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> Non
         for a in range(q):
             i = st.members[a]
             tmp.u[a + 1] = box.p[i] - row_dot(rows.Z, i, st.w) - st.value[INTERCEPT]
-        beyond, who = 0.0, 0
+        beyond, who = 0.0, NO_ROW
         for a in range(q + 1):
             moved = 0.0
             for x in range(q + 1):
