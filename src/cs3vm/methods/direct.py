@@ -47,9 +47,10 @@ def direct(
     load_heuristic()
     patience = shares.PATIENCE if patience is None else patience
     work_limit = shares.DIRECT_WORK if work_limit is None else work_limit
+    phases = Phases(problem, time_limit, gap, random_state, callback, work_limit)
     ordered = in_order(problem)  # the answer shall not depend on the order of the rows
     whole, problem = problem, ordered.problem
-    phases = Phases(problem, time_limit, gap, random_state, callback, work_limit)
+    phases.problem = problem
     exact = find_solver("auto", problem.norm)
     if 0 < problem.m <= shares.SMALL_ROWS and nodes > 0 and exact.quick and exact.is_practical(problem):
         search = exact.load()
