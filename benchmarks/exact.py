@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from benchmarks import progress
 from cs3vm import solve
@@ -18,21 +20,42 @@ SIZE_CLASSES = (
 )
 
 
+#: What closes a node: name in the table → counter of the search.
+BOUNDS = {
+    "SVM of its sides": "svm_closed",
+    "order statistic of flips": "flips_closed",
+    "graph of pairs": "joint_closed",
+    "groups": "group_closed",
+}
+
+
 def cell(dataset: str, seed: int, time_limit: float) -> Row:
     problem = draw(load(dataset), seed).problem
     result = solve(problem, "auto", time_limit=time_limit)
-    return {
-        "n": problem.n,
-        "m": problem.m,
-        "d": problem.d,
-        "n_positive": int(problem.n_positive),
-        "objective": f"{result.objective:.9g}",
-        "lower_bound": f"{result.lower_bound:.9g}",
-        "gap": f"{result.gap:.3e}",
-        "status": result.status.value,
-        "nodes": result.n_nodes,
-        "seconds": f"{result.seconds:.2f}",
-    } | progress.columns(result, result.objective)
+    return (
+        {
+            "n": problem.n,
+            "m": problem.m,
+            "d": problem.d,
+            "n_positive": int(problem.n_positive),
+            "objective": f"{result.objective:.9g}",
+            "lower_bound": f"{result.lower_bound:.9g}",
+            "gap": f"{result.gap:.3e}",
+            "status": result.status.value,
+            "nodes": result.n_nodes,
+            "seconds": f"{result.seconds:.2f}",
+        }
+        | progress.columns(result, result.objective)
+        | closed(result.extras)
+    )
+
+
+def closed(extras: Mapping[str, Any]) -> Row:
+    """How many nodes of the last search each bound has closed; empty where the root was enough."""
+    count = {column: extras.get(column, "") for column in BOUNDS.values()}
+    if extras.get("flips_closed"):  # the graph is tried where flips alone do not suffice
+        count["flips_closed"] -= count["joint_closed"]
+    return count
 
 
 def cells(max_n: int | None, seeds: int, large_seeds: int, time_limit: float) -> list[Row]:
@@ -55,7 +78,8 @@ def run(out: Path, max_n: int | None, seeds: int, large_seeds: int, time_limit: 
             f"{row['nodes']} nodes  {row['seconds']} s  {row['status']}",
             flush=True,
         )
-    print(table(existing(out)), progress_table(existing(out)), sep="\n\n")
+    rows = existing(out)
+    print(table(rows), progress_table(rows), bounds_table(rows), sep="\n\n")
 
 
 def table(rows: list[Row]) -> str:
@@ -93,6 +117,20 @@ def progress_table(rows: list[Row]) -> str:
             cells = [progress.summary(group, column) for column in titles]
             integral = statistics.median(float(row["primal_integral"]) for row in group)
             lines.append(f"| {name} | " + " | ".join([*cells, f"{integral:.2f} s"]) + " |")
+    return "\n".join(lines)
+
+
+def bounds_table(rows: list[Row]) -> str:
+    """Which bound closes how many of the closed nodes: shares of each instance, then their mean."""
+    lines = ["| size | instances with closed nodes | " + " | ".join(BOUNDS) + " |"]
+    lines.append("|---" * (2 + len(BOUNDS)) + "|")
+    for smallest, largest, name, _ in SIZE_CLASSES:
+        group = [row for row in rows if smallest < int(row["n"]) + int(row["m"]) <= largest]
+        counts = [[int(row[column] or 0) for column in BOUNDS.values()] for row in group]
+        shares = [[c / sum(count) for c in count] for count in counts if sum(count)]
+        if shares:
+            means = [f"{statistics.mean(column):.0%}" for column in zip(*shares, strict=True)]
+            lines.append(f"| {name} | {len(shares)} | " + " | ".join(means) + " |")
     return "\n".join(lines)
 
 

@@ -271,3 +271,18 @@ def test_same_seed_same_answer() -> None:
     first, second = solve(p), solve(p)
     assert first.objective == second.objective
     assert first.n_nodes == second.n_nodes
+
+
+def test_a_gap_of_ten_to_the_minus_eight_is_reached() -> None:
+    for seed in (0, 8, 9):  # each was missed by the last digits
+        result = solve(medium_problem(np.random.default_rng(seed), 60), gap=1e-8, time_limit=600.0)
+        assert result.status is Status.OPTIMAL
+        assert result.gap <= 1e-8
+
+
+def test_closed_nodes_are_counted_by_bound() -> None:
+    result = solve(medium_problem(np.random.default_rng(0), 60), time_limit=600.0)
+    closed = [result.extras[f"{bound}_closed"] for bound in ("svm", "flips", "group")]
+    assert result.status is Status.OPTIMAL
+    assert 0 < sum(closed) <= result.n_nodes
+    assert result.extras["joint_closed"] <= result.extras["flips_closed"]

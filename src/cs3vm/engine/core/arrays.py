@@ -62,6 +62,8 @@ class State(NamedTuple):
 
 # Positions in Scratch.counter.
 WORK, WORK_LIMIT, FLIP_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED, GROUP_RAISED = range(9)
+# Nodes that were closed by the value of the relaxation, and by flips: the order statistic or the graph.
+SVM_CLOSED, FLIPS_CLOSED = 9, 10
 
 
 class Scratch(NamedTuple):
@@ -175,7 +177,7 @@ def new_state(n_labelled: int, n_rows: int, rank: int) -> State:
 
 def new_scratch(n_labelled: int, m: int, d: int, rank: int) -> Scratch:
     """Allocate the room for pivots; there is no work limit."""
-    counter = np.zeros(9, dtype=np.int64)
+    counter = np.zeros(11, dtype=np.int64)
     counter[[WORK_LIMIT, FLIP_LIMIT]] = np.iinfo(np.int64).max
     return Scratch(
         u=np.zeros(rank + 5),

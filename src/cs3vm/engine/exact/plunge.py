@@ -19,6 +19,7 @@ from ..core.arrays import (
     BRANCH_ROW,
     FLIP_BOUND,
     FLIP_LIMIT,
+    FLIPS_CLOSED,
     FRESH,
     GROUP_SIGN,
     INTERCEPT,
@@ -29,6 +30,7 @@ from ..core.arrays import (
     SIZE,
     STALE,
     STAY_BOUND,
+    SVM_CLOSED,
     WORK,
     WORK_LIMIT,
     Box,
@@ -136,6 +138,7 @@ def plunge(
         for _ in range(_MAX_ROUNDS):
             outcome = relax(rows, box, base, tmp, node, lim)
             if outcome != UNDECIDED:
+                tmp.counter[SVM_CLOSED] += outcome == FATHOMED
                 break
             update_scores(rows, base, node, tmp)
             count_relaxed(node)
@@ -151,6 +154,7 @@ def plunge(
             changed = tighten(box, node, graph, lim, complete)
             if node.out[BOUND] >= lim.cutoff:
                 outcome = FATHOMED
+                tmp.counter[FLIPS_CLOSED] += 1
             elif not complete:
                 outcome = PAUSED
             if outcome != UNDECIDED or changed == 0:

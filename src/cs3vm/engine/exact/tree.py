@@ -114,7 +114,8 @@ class Tree:
     # -- limits ----------------------------------------------------------------------------------
     def update_limits(self) -> None:
         """Take the incumbent's value into the limits that the kernels see."""
-        shrink = 1.0 - 0.9 * max(self.options.gap, _SMALLEST_GAP)
+        gap = max(self.options.gap, _SMALLEST_GAP)
+        shrink = 1.0 - min(0.9 * gap, gap - 2e-9)  # the crew takes 1e-9 of it for rounding
         best = min(self.incumbent.value, self.options.cutoff)
         self.level = best if np.isfinite(best) else unbeatable_level(self.problem)
         self.limits: Limits = self.relaxation.limits(self.level * shrink, self.level)
