@@ -42,7 +42,7 @@ from .heuristic.grid_search import GridSearch
 from .heuristic.improve import improve
 from .heuristic.incumbent import Search
 from .heuristic.judge import SEVERAL_WINDOW_ROWS, WINDOW_ROWS, Ranking
-from .jit import NO, YES, is_compiled, remove_stale
+from .jit import YES, is_compiled, remove_stale
 from .passes import warm_up_passes
 
 try:
@@ -169,7 +169,7 @@ def help_to_compile() -> None:
     problem = _tiny_problem()
     r = Relaxation(problem)
     limits = r.limits(1.0, 1.0)
-    _compile(to_evaluate, r.node, USEFUL, NO)
+    _compile(to_evaluate, r.node, USEFUL)
     _compile(tighten, r.box, r.node, new_graph(problem, True), limits, YES)
     warm_up_heuristic()
     first = new_state(r.rows.n, len(r.box.p), r.rows.Z.shape[1])

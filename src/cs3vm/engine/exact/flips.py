@@ -29,7 +29,7 @@ from .counts import let_go, none_gone, own_side, price_left
 #: What is asked of :func:`candidates`: rows whose flip mends a total; ZERO are the others.
 USEFUL = integer(1)
 _MAX_PIVOTS = integer(400)
-_LARGE_ROWS = 2000  # with more, not all flips are evaluated
+_LARGE_ROWS = 2000  # with more, flips that do not mend a total are not evaluated
 _REFRESH = 12  # flips after which the threshold is computed anew
 
 
@@ -101,20 +101,19 @@ def flip_all(
 ) -> bool:
     """Evaluate the useful (1) or the other (0) free rows for the other side, where it can matter.
 
-    The most expensive come first. A row that is over in the solution of another, cheap one is not evaluated
-    if that one lies below the value that decides the bound: its own value could not change the bound.
+    A row that is over in the solution of another, cheap one is not evaluated if that one lies below the value
+    that decides the bound: its own value could not change the bound.
     Return False if the work limit came first; what has been evaluated is kept. At the limit for flips the
     others are left as they are.
     """
     rank, flips = st.w.shape[0], node.flips
     todo = flips.todo
-    large = node.side.shape[0] > _LARGE_ROWS
-    if large and useful == ZERO:
+    if useful == ZERO and node.side.shape[0] > _LARGE_ROWS:
         return True
     changed = True
     while changed:
         changed = False
-        n = to_evaluate(node, useful, large)
+        n = to_evaluate(node, useful)
         threshold, since = 0.0, _REFRESH
         for a in range(n - 1, -1, -1):
             j = todo[a]
@@ -150,22 +149,22 @@ def flip_all(
                 _testify(rows.Z, node, a, j, row)
                 tmp.counter[WORK] += a * rows.Z.shape[1]
             since += 1
-            changed = large
+            changed = useful == USEFUL
     return True
 
 
 @inner_kernel
-def to_evaluate(node: NodeArrays, useful: int, large: bool) -> int:
+def to_evaluate(node: NodeArrays, useful: int) -> int:
     """List the rows to be evaluated, the most important last; return their number.
 
-    Of many rows only those are listed whose known value does not exceed the one that decides the bound: the
-    others could not change it. Those far from the plane are probably the most expensive, so they raise that
-    value soonest; when it has passed others, these are listed in turn. Rows that are never evaluated have the
-    value of the node itself, which is a bound, too.
+    Of those that mend a total only the ones are listed whose known value does not exceed the one that decides
+    the bound: the others could not change it. Those far from the plane are probably the most expensive, so
+    they raise that value soonest; when it has passed others, these are listed in turn. Rows that are never
+    evaluated keep what their parent knew, or the value of the node itself, which are bounds, too.
     """
     todo, key, score = node.flips.todo, node.listed.suffix, node.score
     n = candidates(node, useful)
-    if not large:
+    if useful == ZERO:
         for a in range(n):
             todo[a] = node.listed.row[a]
         return n
