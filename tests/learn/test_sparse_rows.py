@@ -1,6 +1,7 @@
 """Sparse rows of many columns: never dense, never centred, and the same answers as dense ones."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -138,6 +139,40 @@ def test_coordinates_keep_lengths_and_angles():
     np.testing.assert_allclose(features @ features.T, (X @ X.T).toarray(), atol=1e-9)
     w = np.random.default_rng(0).normal(size=features.shape[1])
     np.testing.assert_allclose(X @ basis.to_columns(w), features @ w, atol=1e-9)
+
+
+@pytest.fixture
+def few_directions(monkeypatch):
+    """Bases of 60 rows at most, of which 5 directions are kept besides those of the labelled rows."""
+    monkeypatch.setattr(sparse_rows, "BASIS_ROWS", 60)
+    monkeypatch.setattr(sparse_rows, "DIRECTIONS", 5)
+
+
+def test_the_labelled_rows_and_the_longest_directions_besides_are_kept(few_directions):
+    X = canonical(words()[0])
+    own, others = np.arange(16), np.arange(16, 90)
+    basis, features = fit_basis(X, own, others, None, 0)
+    assert basis.axes.shape == (60, 21)
+    np.testing.assert_allclose(basis.axes.T @ basis.axes, np.eye(21), atol=1e-9)
+    np.testing.assert_allclose(features[own] @ features.T, (X[own] @ X.T).toarray(), atol=1e-9)
+    w = np.random.default_rng(0).normal(size=21)
+    np.testing.assert_allclose(X @ basis.to_columns(w), features @ w, atol=1e-9)
+    whole = np.vstack([values for _, values in replace(basis, axes=None).coordinates(X, np.arange(90))])
+    span = np.linalg.qr(whole[own].T)[0]
+    rest = np.linalg.svd(whole - whole @ span @ span.T, compute_uv=False)
+    kept = features - features @ (basis.axes.T @ span) @ (span.T @ basis.axes)
+    np.testing.assert_allclose(np.linalg.svd(kept, compute_uv=False)[:5], rest[:5], rtol=1e-9)
+    assert str(basis) == "weights in 21 directions that 60 of the 90 rows span"
+
+
+def test_simple_rules_lose_nothing_by_fewer_directions(few_directions):
+    X, y, total, _ = words()
+    same = {"standardize": None, "side_margin": 0.0}
+    dense = fitted(X.toarray(), y, total, "top_tau", **same)
+    clf = fitted(X, y, total, "top_tau", **same)
+    assert clf.result_.problem.d == int((~np.isnan(y)).sum()) + 5
+    np.testing.assert_allclose(clf.coef_, dense.coef_, atol=1e-6)
+    assert clf.transduction_.tolist() == dense.transduction_.tolist()
 
 
 def test_equal_rows_and_many_labels():

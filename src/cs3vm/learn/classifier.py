@@ -99,7 +99,8 @@ class CS3VMClassifier(_Answers, ClassifierMixin, BaseEstimator):  # type: ignore
     n_components
         The most landmarks that represent the kernel. Default: as many as it takes to be exact, and 300 beyond
         ``exact_kernel_limit`` rows. Fewer than it takes make another kernel: the summary says so. For sparse
-        rows of many columns: the number of rows that span the weights.
+        rows of many columns: the number of rows that span the weights. Default: 600 rows, and of the
+        directions that they span those of the labelled rows and 150 others.
     exact_kernel_limit
         The most rows for which the kernel is exact, with about 50·N² bytes of memory. Beyond it memory is
         8·N·n_components bytes besides the rows themselves.

@@ -4,12 +4,14 @@ A plane's weights are a sum of rows: those of the SVM of labelled rows, those th
 ones, too. So the problem sees the rows by their coordinates in a basis that some rows span, the labelled ones
 and others, and the weights that it finds are turned into weights of columns. With :math:`P` the rows of the
 basis and :math:`L` the Cholesky factor of :math:`PP^\top`, the coordinates are :math:`L^{-1}Px`. If the basis
-spans all rows nothing is lost; if it spans the labelled ones, nothing of the SVM is.
+spans all rows nothing is lost; if it spans the labelled ones, nothing of the SVM is. Of what else it spans
+only those directions are kept in which rows are longest: that is less memory, and better planes are found.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,8 @@ from .kernel_map import pivoted_cholesky, solve_rows
 DENSE_COLUMNS = 300
 #: Rows in the basis, or twice the number of labelled rows if that is more, up to the latter.
 BASIS_ROWS, MOST_ROWS = 600, 1500
+#: Directions besides the span of the labelled rows, unless the number of rows in the basis is given.
+DIRECTIONS = 150
 #: Coordinates of all rows, unless the number of rows in the basis is given: 240 MB.
 MOST_NUMBERS = 30_000_000
 
@@ -34,6 +38,7 @@ class RowBasis:
 
     rows: Any  #: CSR
     triangle: FloatArray
+    axes: FloatArray | None  #: orthonormal directions within that span, in columns, or all of it
     made_of: int  #: rows that were tried; of those that depend on each other some are left out
     n_rows: int  #: of the fit
 
@@ -44,10 +49,19 @@ class RowBasis:
 
     def to_columns(self, w: FloatArray) -> FloatArray:
         """The weights of the scaled columns for a normal vector in coordinates."""
-        return np.asarray(self.rows.T @ solve_triangular(self.triangle, w, lower=True, trans="T"))
+        inner = w if self.axes is None else self.axes @ w
+        return np.asarray(self.rows.T @ solve_triangular(self.triangle, inner, lower=True, trans="T"))
+
+    def coordinates(self, X: Any, rows: RowArray) -> Iterator[tuple[slice, FloatArray]]:
+        """The coordinates of these rows, part by part: which of them, and their values."""
+        for part in blocks(len(rows), len(self.triangle)):
+            values = solve_rows(self.triangle, (X[rows[part]] @ self.rows.T).toarray())
+            yield part, values if self.axes is None else values @ self.axes
 
     def __str__(self) -> str:
-        return f"weights that {len(self.triangle)} of the {self.n_rows} rows span"
+        span = f"that {len(self.triangle)} of the {self.n_rows} rows span"
+        kept = "" if self.axes is None else f"in {self.axes.shape[1]} directions "
+        return f"weights {kept}{span}"
 
 
 def is_wide(X: Any) -> bool:
@@ -96,11 +110,27 @@ def fit_basis(
     chosen = _choose(labelled, unlabelled, min(wanted, len(rows)), np.random.default_rng(seed))
     P = X[chosen]
     order, factor = pivoted_cholesky((P @ P.T).toarray(), chosen)
-    basis = RowBasis(csr_array(P[order]), np.tril(factor[order]), len(chosen), len(rows))
-    features = np.empty((len(rows), len(order)))
-    for part in blocks(len(rows), len(order)):
-        features[part] = solve_rows(basis.triangle, (X[rows[part]] @ basis.rows.T).toarray())
+    basis = RowBasis(csr_array(P[order]), np.tril(factor[order]), None, len(chosen), len(rows))
+    if number is None and not basis.is_complete and len(labelled) + DIRECTIONS < len(order):
+        basis = replace(basis, axes=_leading_axes(basis, X, labelled, rows))
+    features = np.empty((len(rows), len(order) if basis.axes is None else basis.axes.shape[1]))
+    for part, values in basis.coordinates(X, rows):
+        features[part] = values
     return basis, features
+
+
+def _leading_axes(basis: RowBasis, X: Any, labelled: RowArray, rows: RowArray) -> FloatArray:
+    """The span of the labelled rows, and the directions besides in which all rows are longest."""
+    size = len(basis.triangle)
+    products = np.zeros((size, size))
+    for _, values in basis.coordinates(X, rows):
+        products += values.T @ values
+    own = np.vstack([values for _, values in basis.coordinates(X, labelled)])
+    _, lengths, axes = np.linalg.svd(own, full_matrices=False)
+    inside = axes[lengths > 1e-10 * lengths[0]].T
+    beside = np.eye(size) - inside @ inside.T
+    _, vectors = np.linalg.eigh(beside @ products @ beside)
+    return np.hstack([inside, vectors[:, : -DIRECTIONS - 1 : -1]])
 
 
 def _choose(labelled: RowArray, unlabelled: RowArray, number: int, rng: np.random.Generator) -> RowArray:
