@@ -53,6 +53,21 @@ def exact(
 
 
 @app.command()
+def certificates(
+    data: Data = "../shared/pmlb",
+    time_limit: float = 120.0,
+    max_n: Annotated[int, typer.Option(help="Leave out larger datasets.")] = 150,
+    jobs: Jobs = 1,
+    out: Path | None = None,
+) -> None:
+    """Does the independent checker confirm the proofs of the paper's small sets?"""
+    from benchmarks import certificates as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "certificates.csv", max_n, time_limit, jobs)
+
+
+@app.command()
 def margin(
     data: Data = "../shared/pmlb",
     time_limit: float = 60.0,

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import cs3vm
 from cs3vm import CS3VMClassifier
 from cs3vm.exceptions import CS3VMWarning, InvalidProblemError
-from cs3vm.learn import sparse_rows
+from cs3vm.learn import fitting, sparse_rows
 from cs3vm.learn.scaling import make_scaling
 from cs3vm.learn.sparse_rows import canonical, fit_basis, sparse_profiles
 
@@ -246,3 +247,18 @@ def test_the_report_shows_weights_of_columns():
         report.figures.weights(clf)
     ax = report.figures.weights(clf, names, normal=clf.fit_.normals[0])
     assert ax.get_yticklabels()[0].get_text() == f"word{largest}"
+
+
+def test_no_proof_is_begun_where_it_would_be_about_a_part_of_the_weights(few_directions, monkeypatch):
+    X, y, total, _ = words()
+    asked = []
+
+    def solve(problem, method, **options):
+        asked.append(method)
+        return cs3vm.solve(problem, method, **options)
+
+    monkeypatch.setattr(fitting, "solve", solve)
+    fitted(X, y, total, "auto")
+    fitted(X, y, total, "auto", options={"callback": lambda _: None})
+    fitted(X, y, total, "auto", solver="bnb")  # who names a solver wants it
+    assert asked == ["direct", "direct", "auto"]

@@ -250,6 +250,9 @@ def _solve_plane(
         method, options, work = "svm", {}, None
     if mapped is not None and "proof" in options:
         options["proof_note"] = str(mapped)  # an approximated kernel is another one
+    in_part = isinstance(mapped, RowBasis) and not mapped.is_complete
+    if in_part and (method, parameters.solver) == ("auto", "auto") and set(options) <= {"callback"}:
+        method = "direct"  # a proof would be about weights in the basis alone, and its nodes take much room
     # the answer shall not depend on the order of the rows; a proof is about the rows as they are given
     ordered = in_order(problem) if method == "auto" and options.get("proof") is None else None
     result = solve(
