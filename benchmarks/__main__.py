@@ -349,7 +349,7 @@ def groups(
 
 @app.command()
 def text(
-    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 3,
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, … of the samples.")] = 10,
     time_limit: Annotated[float, typer.Option(help="Seconds for each fit.")] = 10.0,
     out: Path | None = None,
 ) -> None:

@@ -10,7 +10,7 @@ from scipy import sparse
 import cs3vm
 from cs3vm import CS3VMClassifier
 from cs3vm.exceptions import CS3VMWarning, InvalidProblemError
-from cs3vm.learn import fitting, sparse_rows
+from cs3vm.learn import classifier, fitting, safe, sparse_rows
 from cs3vm.learn.scaling import make_scaling
 from cs3vm.learn.sparse_rows import canonical, fit_basis, sparse_profiles
 
@@ -247,6 +247,24 @@ def test_the_report_shows_weights_of_columns():
         report.figures.weights(clf)
     ax = report.figures.weights(clf, names, normal=clf.fit_.normals[0])
     assert ax.get_yticklabels()[0].get_text() == f"word{largest}"
+
+
+def test_by_default_hidden_labels_have_a_say_where_the_basis_is_a_part_of_the_rows(monkeypatch):
+    X, y, total, _ = words()
+    monkeypatch.setattr(safe, "BASIS_ROWS", 60)
+    asked = []
+    make = safe.make_safe_fit
+    monkeypatch.setattr(
+        classifier, "make_safe_fit", lambda *words: asked.append(words[0].method) or make(*words)
+    )
+    clf = fitted(X, y, total, "auto")
+    assert asked == ["auto"]
+    assert clf.predict(X).tolist() == fitted(X, y, total, "safe").predict(X).tolist()
+    for other in ({"solver": "bnb"}, {"options": {"proof": None}}, {"kernel": "rbf"}):
+        fitted(X, y, total, "auto", **other)
+    fitted(X[:60], y[:60], 5, "auto")  # a basis of all rows
+    fitted(X, y, total, "direct")
+    assert asked == ["auto", "safe"]
 
 
 def test_no_proof_is_begun_where_it_would_be_about_a_part_of_the_weights(few_directions, monkeypatch):

@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import CS3VMWarning
-from ..methods import SAFE
 from ..model.norms import NORMS, Norm
 from .accuracy import Accuracy
 from .certainty_mixin import CertaintyMixin
@@ -32,7 +31,7 @@ from .parameters import Parameters
 from .prediction_mixin import PredictionMixin
 from .probability_mixin import NO_PROBABILITIES, ProbabilityMixin
 from .rows import read_rows, read_weights
-from .safe import make_safe_fit
+from .safe import is_safe, make_safe_fit
 from .student import PREDICTORS
 from .summary import Summary, summarize
 
@@ -58,7 +57,7 @@ class CS3VMClassifier(_Answers, ClassifierMixin, BaseEstimator):  # type: ignore
         see :func:`cs3vm.solve`. ``"safe"`` is ``"auto"`` unless hidden labels say that the top-τ rule, a
         linear model or the recommended kernel is right more often by more than half a standard error; it then
         takes that one, and the top-τ rule where no label can be hidden. It takes up to four times as long;
-        see :meth:`accuracy`.
+        see :meth:`accuracy`. With more than 600 sparse rows of many columns ``"auto"`` is ``"safe"``.
     solver
         The solver of the mixed-integer problems; see :func:`cs3vm.available_solvers`.
     C
@@ -317,8 +316,9 @@ class CS3VMClassifier(_Answers, ClassifierMixin, BaseEstimator):  # type: ignore
         check_consistent_length(X, labels.codes)
         weight = read_weights(sample_weight, X.shape[0])
         features = getattr(self, "feature_names_in_", None)
-        make = make_safe_fit if self.method == SAFE else make_fit
-        self._keep(make(Parameters.of(self), X, labels, weight, known, features))
+        parameters = Parameters.of(self)
+        make = make_safe_fit if is_safe(parameters, X) else make_fit
+        self._keep(make(parameters, X, labels, weight, known, features))
         for note in self.fit_.warnings:
             warnings.warn(CS3VMWarning(note), stacklevel=3)
         return self

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from .._typing import FloatArray, LabelArray
 from ..exceptions import CS3VMError
+from ..methods import SAFE
 from ..model.status import Status
 from .class_totals import KnownTotals
 from .comparing import estimate_accuracy
@@ -14,6 +15,7 @@ from .fitting import make_fit
 from .labels import Labels
 from .parameters import Parameters
 from .rules import RULES, TOP_TAU, Rule
+from .sparse_rows import BASIS_ROWS, is_wide
 
 #: What is fitted first, and kept unless something else is better.
 DEFAULT = "auto"
@@ -22,6 +24,20 @@ DEFAULT = "auto"
 HYSTERESIS = 0.5
 #: These options are about the problem or the run; all others are the default method's own.
 COMMON_OPTIONS = ("callback",)
+
+
+def is_safe(parameters: Parameters, X: FloatArray) -> bool:
+    """Whether hidden labels shall have a say: if asked for, and by default with sparse rows of many columns.
+
+    With a basis of some of the rows nothing can be proven about the model's answer, and on texts it is worse
+    than the simple rule more often than not: see ``python -m benchmarks text``.
+    """
+    if parameters.method == SAFE:
+        return True
+    default = (parameters.method, parameters.solver) == (DEFAULT, "auto")
+    own = set(parameters.options or ()) - set(COMMON_OPTIONS)
+    linear = (parameters.kernel, parameters.norm) == ("linear", "l2")
+    return default and linear and not own and is_wide(X) and X.shape[0] > BASIS_ROWS
 
 
 def make_safe_fit(
