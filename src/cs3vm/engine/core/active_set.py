@@ -12,16 +12,18 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, SignArray
-from ..jit import NO, NO_ROW, YES, ZERO, inner_kernel, kernel, spliced
+from ..jit import NO, NO_ROW, YES, inner_kernel, kernel, spliced
 from .arrays import (
     AGE,
     DUAL,
     INTERCEPT,
+    MOVED,
     PIVOTS,
     PUSHED,
     PUSHES,
     SIZE,
     STALE,
+    UNKNOWN,
     WORK,
     WORK_LIMIT,
     Box,
@@ -29,7 +31,8 @@ from .arrays import (
     Scratch,
     State,
 )
-from .margin_set import contract, dot, expand, gamma_floor, prepare, rebuild, row_dot
+from .margin_set import beyond, combine, contract, dot, enter, expand, gamma_floor, project, rebuild, row_dot
+from .products import all_scores, catch_up, forget_scores, moved_scores, note_step
 
 #: How a run ends: optimal; the value has reached ``stop``; out of pivots, or of work where that is limited.
 DONE, STOPPED, STUCK = 0, 1, 2
@@ -40,22 +43,8 @@ _TARGET, _BOUND, _LEAVE, _ENTER, _NONE = 0, 1, 2, 3, 4
 #: What violations of labelled rows may cost all together, as a share of the value, if they are many. Where
 #: w = 0 is optimal hundreds of rows are on target but for the perturbation: pivots among them never end.
 _NEGLIGIBLE = 2e-7
-_REFRESH = 30  # pivots after which the inverse is rebuilt
-
-
-@kernel
-def all_scores(ZT: FloatArray, first: int, w: FloatArray, b: float, scores: FloatArray) -> None:
-    """``w·z + b`` of the rows from ``first`` on, as many as there are scores.
-
-    An index ``first + j`` could be negative for all that the compiler knows, and would keep it from
-    taking eight rows at a time: hence the view.
-    """
-    for j in range(scores.shape[0]):
-        scores[j] = b
-    for r in range(w.shape[0]):
-        factor, column = w[r], ZT[r, first:]
-        for j in range(scores.shape[0]):
-            scores[j] += factor * column[j]
+_REFRESH = 100  # pivots after which what has drifted is corrected
+_CAUGHT_UP, _ALL, _EACH = 0, 1, 2  # where the scores of held rows come from
 
 
 @spliced
@@ -90,18 +79,17 @@ def _look_ahead(
 
 @spliced
 def _watch(
-    rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, t: float, push: int
+    rows: Rows, box: Box, st: State, tmp: Scratch, j: int, s: float, t: float, gamma: float
 ) -> tuple[float, int]:
     """The first labelled row outside M that reaches its target, if before t."""
     who = NO_ROW
     floor = 1e-12 * rows.size * np.sqrt(dot(tmp.dw, tmp.dw)) + 1e-300
-    all_scores(rows.ZT, ZERO, tmp.dw, tmp.beta[0], tmp.df)
+    moved_scores(rows, st, tmp, j, gamma)
     _look_ahead(tmp.ahead, tmp.df, s, floor, st.c, st.f, box.p, box.lo, box.hi)
     ahead, inside, skip = tmp.ahead, st.inside, tmp.skip
     for i in range(rows.n):
-        if ahead[i] < t and not inside[i] and i != j and skip[i] != push:
+        if ahead[i] < t and not inside[i] and i != j and skip[i] != tmp.counter[PUSHES]:
             t, who = max(0.0, ahead[i]), i
-    tmp.counter[WORK] += rows.n * rows.Z.shape[1]
     return t, who
 
 
@@ -123,17 +111,19 @@ def _shift_intercept(rows: Rows, box: Box, st: State, j: int, s: float, g: float
 
 @spliced
 def _step(rows: Rows, st: State, tmp: Scratch, j: int, s: float, t: float) -> None:
+    members, beta, c = st.members, tmp.beta, st.c
     for a in range(st.number[SIZE]):
-        st.c[st.members[a]] += t * s * tmp.beta[a + 1]
-    st.c[j] += s * t
+        c[members[a]] += t * s * beta[a + 1]
+    c[j] += s * t
+    if st.number[MOVED] != UNKNOWN:
+        note_step(st, beta, rows.size, j, s * t)
     w, dw = st.w, tmp.dw
     for r in range(w.shape[0]):
         w[r] += s * t * dw[r]
     st.value[INTERCEPT] += t * s * tmp.beta[0]
-    f, df, inside = st.f, tmp.df, st.inside
-    for i in range(rows.n):
-        if not inside[i]:
-            f[i] += t * df[i]
+    f, df = st.f, tmp.df
+    for i in range(rows.n):  # also of the members of M, of which nobody asks: no branch, eight at a time
+        f[i] += t * df[i]
     if j < rows.n:
         f[j] = row_dot(rows.Z, j, w) + st.value[INTERCEPT]
 
@@ -160,7 +150,19 @@ def _leave(rows: Rows, box: Box, st: State, tmp: Scratch, a: int, s: float) -> N
     st.c[i] = box.hi[i] if s * tmp.beta[a + 1] > 0.0 else box.lo[i]
     if i < rows.n:
         st.f[i] = box.p[i]
-    contract(st, a)
+    contract(st, a, tmp.u, tmp.dw)
+
+
+@spliced
+def _enter(rows: Rows, box: Box, st: State, tmp: Scratch, i: int) -> None:
+    """A labelled row has come on target: it joins M, or if it depends on M, it is not watched any more."""
+    gamma = project(rows.Z, st.Q, st.members, st.number[SIZE], tmp.other_u, tmp.other_dw, i)
+    if gamma > gamma_floor(rows):
+        st.f[i] = box.p[i]
+        expand(st, tmp.other_u, tmp.other_dw, i, gamma)
+        enter(st.Q, st.number[SIZE], tmp.u, tmp.dw)
+    else:
+        tmp.skip[i] = tmp.counter[PUSHES]
 
 
 @spliced
@@ -181,17 +183,39 @@ def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held
                     worst, who = abs(g), i
     if many > rows.Z.shape[1] and loss <= _NEGLIGIBLE * st.value[DUAL]:
         worst, who = rounding, -1
-    together = 4 * n_held > tmp.scores.shape[0]
+    tmp.counter[WORK] += rows.n
+    labelled, most = who, worst
+    while True:
+        worst, who = most, labelled
+        kind = _scores_of_held(rows, st, tmp, n_held)
+        for a in range(n_held):
+            i = held[a]
+            if not inside[i]:
+                if kind == _EACH:
+                    g = p[i] - (row_dot(Z, i, w) + b)
+                else:
+                    g = p[i] - (st.g[i - rows.n] if kind == _CAUGHT_UP else tmp.scores[i - rows.n])
+                if (g > worst and hi[i] > 0.0) or (-g > worst and lo[i] < 0.0):
+                    worst, who = abs(g), i
+        if who == labelled or kind != _CAUGHT_UP or abs(p[who] - row_dot(Z, who, w) - b) > rounding:
+            return who
+        forget_scores(st)  # a violation that is none: too much rounding has been added up
+
+
+@spliced
+def _scores_of_held(rows: Rows, st: State, tmp: Scratch, n_held: int) -> int:
+    """Provide the scores of the held rows: caught up with in ``g``, all in ``scores``, or each by itself."""
+    m, directions = tmp.scores.shape[0], rows.Z.shape[1]
+    together = 4 * n_held > m
+    number = st.number[MOVED]
+    if rows.K.shape[0] > 0 and (together or (number != UNKNOWN and number * m < 4 * n_held * directions)):
+        catch_up(rows, st, tmp)
+        return _CAUGHT_UP
+    tmp.counter[WORK] += n_held * directions
     if together:
-        all_scores(rows.ZT, rows.n, w, b, tmp.scores)
-    for a in range(n_held):
-        i = held[a]
-        if not inside[i]:
-            g = p[i] - (tmp.scores[i - rows.n] if together else row_dot(Z, i, w) + b)
-            if (g > worst and hi[i] > 0.0) or (-g > worst and lo[i] < 0.0):
-                worst, who = abs(g), i
-    tmp.counter[WORK] += rows.n + n_held * rows.Z.shape[1]
-    return who
+        all_scores(rows.ZT, rows.n, st.w, st.value[INTERCEPT], tmp.scores)
+        return _ALL
+    return _EACH
 
 
 @kernel
@@ -215,36 +239,35 @@ def solve(
     limit = tmp.counter[PIVOTS] + max_pivots
     if first >= 0:
         st.number[PUSHED] = first + 1  # its multiplier counts if all is rebuilt before its push
-    j = row = -1  # the row that is pushed; what may join M: it, or a labelled row that came on target first
-    s = 0.0  # the direction of the push
+    j, s = -1, 0.0  # the row that is pushed, and the direction of the push
+    projected = False
     while True:
-        if row == j and st.number[AGE] > _REFRESH:
+        if st.number[AGE] > _REFRESH:
             rebuild(rows, box, st, tmp)
+            projected = False
         if j < 0:
             late = pausable and tmp.counter[WORK] >= tmp.counter[WORK_LIMIT]
             if late or tmp.counter[PIVOTS] >= limit:
                 return STUCK
-            j = row = first if first >= 0 else _worst(rows, box, st, tmp, held, n_held)
+            j = first if first >= 0 else _worst(rows, box, st, tmp, held, n_held)
             if j < 0:
                 return DONE
-            first, s = -1, 0.0
+            first, s, projected = -1, 0.0, False
             st.number[PUSHED] = j + 1  # until it is done, c_j counts although j is not in M
             tmp.counter[PUSHES] += 1
-        number, joins, done = tmp.counter[PUSHES], -1, False
-        gamma = prepare(rows.Z, st.R, st.members, st.number[SIZE], tmp.u, tmp.beta, tmp.dw, row)
-        independent = gamma > gamma_floor(rows) or st.number[SIZE] == 0
+        q, joins, done = st.number[SIZE], -1, False
+        gamma = beyond(q, tmp.dw) if projected else project(rows.Z, st.Q, st.members, q, tmp.u, tmp.dw, j)
+        projected = q > 0  # from now on it is kept up to date
+        independent = gamma > gamma_floor(rows) or q == 0
+        if not independent:  # what is left is rounding, and only multipliers move
+            gamma = 0.0
+            for r in range(tmp.dw.shape[0]):
+                tmp.dw[r] = 0.0
         g = box.p[j] - _score(rows, st, j)
         if s == 0.0:
             s = 1.0 if g > 0.0 else -1.0
         gain = s * g
-        if row != j:
-            if independent:
-                st.f[row] = box.p[row]
-                joins = row
-            else:
-                tmp.skip[row] = number
-            row = j
-        elif gain <= 0.0:  # on target without a step: it belongs to M if its multiplier is inside
+        if gain <= 0.0:  # on target without a step: it belongs to M if its multiplier is inside
             if independent and box.lo[j] < st.c[j] < box.hi[j] and not st.inside[j]:
                 joins = j
             done = True
@@ -253,16 +276,17 @@ def solve(
         else:
             st.number[AGE] += 1
             tmp.counter[PIVOTS] += 1
-            if st.number[SIZE] == 0:
+            if q == 0:
                 joins = _shift_intercept(rows, box, st, j, s, g)
                 done = joins == j
             else:
+                combine(rows.Z, st.T, st.members[0], q, tmp.u, tmp.dw, tmp.beta)
                 t, kind = (gain / gamma, _TARGET) if independent else (np.inf, _NONE)
                 room = box.hi[j] - st.c[j] if s > 0.0 else st.c[j] - box.lo[j]
                 if room < t:
                     t, kind = room, _BOUND
                 t, leaver = _leaving(box, st, tmp, s, t)
-                t, enterer = _watch(rows, box, st, tmp, j, s, t, number)
+                t, enterer = _watch(rows, box, st, tmp, j, s, t, gamma)
                 kind = _ENTER if enterer >= 0 else (_LEAVE if leaver >= 0 else kind)
                 if kind == _NONE:  # the dual is unbounded: follow the ray as far as it is needed
                     t = (2.0 * abs(stop - st.value[DUAL]) + 1.0) / gain
@@ -277,13 +301,14 @@ def solve(
                     done = True
                 elif kind == _LEAVE:
                     _leave(rows, box, st, tmp, leaver, s)
+                    projected = st.number[SIZE] > 0
                 else:
-                    row = enterer
+                    _enter(rows, box, st, tmp, enterer)
         if joins >= 0:
-            expand(rows.Z, st, tmp.beta, joins, gamma)
+            expand(st, tmp.u, tmp.dw, joins, gamma)
         if done:
             st.number[PUSHED] = 0
-            j = row = -1
+            j = -1
 
 
 @inner_kernel
@@ -300,12 +325,13 @@ def _clear(st: State) -> None:
 def reset(st: State) -> None:
     """Back to no multipliers and an empty margin set."""
     _clear(st)
+    forget_scores(st)
     for i in range(st.f.shape[0]):
         st.c[i] = st.f[i] = 0.0
     for r in range(st.w.shape[0]):
         st.w[r] = 0.0
     for x in range(st.number.shape[0]):
-        st.number[x] = 0
+        st.number[x] = UNKNOWN if x == MOVED else 0
     for x in range(st.value.shape[0]):
         st.value[x] = 0.0
 
@@ -314,8 +340,9 @@ def reset(st: State) -> None:
 def copy_state(source: State, target: State) -> None:
     """Copy without touching the zeros of the unlabelled rows."""
     _clear(target)
+    forget_scores(target)
     n, q = source.f.shape[0], source.number[SIZE]
-    tc, tf, sc, sf, tR, sR = target.c, target.f, source.c, source.f, target.R, source.R
+    tc, tf, sc, sf = target.c, target.f, source.c, source.f
     for i in range(n):
         tc[i] = sc[i]
         tf[i] = sf[i]
@@ -324,15 +351,25 @@ def copy_state(source: State, target: State) -> None:
         target.members[a] = i
         target.inside[i] = 1
         target.c[i] = source.c[i]
-    for x in range(q + 1):
-        for y in range(q + 1):
-            tR[x, y] = sR[x, y]
+    tQ, sQ, tT, sT = target.Q, source.Q, target.T, source.T
+    for a in range(q - 1):
+        for k in range(a + 1):
+            tT[a, k] = sT[a, k]
+        for r in range(tQ.shape[1]):
+            tQ[a, r] = sQ[a, r]
     for x in range(source.w.shape[0]):
         target.w[x] = source.w[x]
     for x in range(source.value.shape[0]):
         target.value[x] = source.value[x]
     for x in range(source.number.shape[0]):
         target.number[x] = source.number[x]
+    if source.number[MOVED] != UNKNOWN:
+        tg, sg = target.g, source.g
+        for x in range(tg.shape[0]):
+            tg[x] = sg[x]
+        for a in range(source.number[MOVED]):
+            i = target.moved[a] = source.moved[a]
+            target.by[i] = source.by[i]
 
 
 def load_state(st: State, labelled: FloatArray, members: IntArray, values: FloatArray, b: float) -> None:

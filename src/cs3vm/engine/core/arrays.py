@@ -19,6 +19,7 @@ class Rows(NamedTuple):
     n: int  #: number of labelled rows
     Z: FloatArray  #: all rows, centred and rotated into the span of their differences
     ZT: FloatArray  #: the same, transposed: many rows times one vector are fastest column by column
+    K: FloatArray  #: the products zᵢ·zⱼ where they pay, else empty: see :mod:`.products`
     X: FloatArray  #: all rows as the user gave them: bounds are evaluated on these
     norm: FloatArray  #: ‖x‖ of the rows of X
     size: float  #: largest ‖z‖
@@ -34,12 +35,14 @@ class Box(NamedTuple):
     strip: FloatArray  #: targets of rows that are held positive: ε, relaxed by a tiny amount
 
 
-# Positions in State.value: b, and the value of the dual.
-INTERCEPT, DUAL = range(2)
-# Positions in State.number: the size of the margin set M; pivots since its inverse was rebuilt; and 1 + the
-# row whose push is unfinished, or 0: its multiplier counts although the row is not in M.
-SIZE, AGE, PUSHED = range(3)
-#: An age that has the inverse rebuilt before all else.
+# Positions in State.value: b; the value of the dual; and what b was when the scores ``g`` were right.
+INTERCEPT, DUAL, INTERCEPT_THEN = range(3)
+# Positions in State.number: the size of the margin set M; pivots since it was rebuilt; 1 + the row
+# whose push is unfinished, or 0: its multiplier counts although the row is not in M; and how many rows have
+# moved since the scores ``g`` were right, or UNKNOWN.
+SIZE, AGE, PUSHED, MOVED = range(4)
+UNKNOWN = -1
+#: An age that has it rebuilt before all else.
 STALE = 10**6
 
 
@@ -47,15 +50,19 @@ class State(NamedTuple):
     """Multipliers, plane and margin set of a relaxation: optimal for the constraints it knows of.
 
     ``c`` are the signed multipliers: w = Σ cᵢzᵢ and Σ cᵢ = 0. The margin set M has the rows whose score is
-    held at its target; ``R`` is the inverse of [[0, 1ᵀ], [1, K_MM]].
+    held at its target; ``Q`` and ``T`` are a basis of its span, see :mod:`.margin_set`.
     """
 
     c: FloatArray
     inside: SignArray  #: whether a row is in M
     members: IntArray  #: the rows of M
-    R: FloatArray
+    Q: FloatArray
+    T: FloatArray
     w: FloatArray
     f: FloatArray  #: scores of the labelled rows
+    g: FloatArray  #: scores of the unlabelled rows as they were before
+    moved: IntArray  #: these rows moved: their multipliers changed
+    by: FloatArray  #: by so much; 0 for all others
     value: FloatArray  #: see above
     number: IntArray  #: see above
 
@@ -69,9 +76,11 @@ SVM_CLOSED, FLIPS_CLOSED = 9, 10
 class Scratch(NamedTuple):
     """Room for one pivot, and the counters of the run."""
 
-    u: FloatArray
+    u: FloatArray  #: coordinates of the row that is pushed in the span of M,
+    dw: FloatArray  #: and what it has beyond that
+    other_u: FloatArray  #: the same of a row that is about to enter M
+    other_dw: FloatArray
     beta: FloatArray
-    dw: FloatArray
     df: FloatArray  #: by how much a push moves the scores of the labelled rows
     ahead: FloatArray  #: and how far it goes until they are on target
     wx: FloatArray
@@ -167,11 +176,15 @@ def new_state(n_labelled: int, n_rows: int, rank: int) -> State:
         c=np.zeros(n_rows),
         inside=np.zeros(n_rows, dtype=np.int8),
         members=np.zeros(rank + 4, dtype=np.int64),
-        R=np.zeros((rank + 5, rank + 5)),
+        Q=np.zeros((rank + 2, rank)),
+        T=np.zeros((rank + 2, rank + 2)),
         w=np.zeros(rank),
         f=np.zeros(n_labelled),
-        value=np.zeros(2),
-        number=np.zeros(3, dtype=np.int64),
+        g=np.zeros(n_rows - n_labelled),
+        moved=np.zeros(n_rows, dtype=np.int64),
+        by=np.zeros(n_rows),
+        value=np.zeros(3),
+        number=np.array([0, 0, 0, UNKNOWN]),
     )
 
 
@@ -181,8 +194,10 @@ def new_scratch(n_labelled: int, m: int, d: int, rank: int) -> Scratch:
     counter[[WORK_LIMIT, FLIP_LIMIT]] = np.iinfo(np.int64).max
     return Scratch(
         u=np.zeros(rank + 5),
-        beta=np.zeros(rank + 5),
         dw=np.zeros(rank),
+        other_u=np.zeros(rank + 5),
+        other_dw=np.zeros(rank),
+        beta=np.zeros(rank + 5),
         df=np.zeros(n_labelled),
         ahead=np.zeros(n_labelled),
         wx=np.zeros(d),

@@ -14,6 +14,7 @@ from ...model.problem import Problem
 from ..jit import NO_ROW
 from .active_set import DONE, TO_THE_END, copy_state, reset, set_sides, solve
 from .arrays import AGE, INTERCEPT, SIZE, STALE, Box, Limits, Rows, Sums, new_node, new_scratch, new_state
+from .products import products
 
 #: Right-hand sides are relaxed by up to this much (labelled, unlabelled rows): still a relaxation.
 PERTURBATION = (1e-8, 1e-9)
@@ -161,6 +162,7 @@ def rotated(problem: Problem) -> Rotated:
         n=problem.n,
         Z=Z,
         ZT=np.ascontiguousarray(Z.T),
+        K=products(Z),
         X=X,
         # norms are rounded up so that the rounding bound stays one
         norm=np.sqrt(np.einsum("ij,ij->i", X, X)) * (1.0 + 1e-12),
@@ -168,7 +170,7 @@ def rotated(problem: Problem) -> Rotated:
         margin=problem.side_margin,
     )
     found = Rotated(rows, centre, axes)
-    if X.size <= KEPT_NUMBERS:
+    if X.size + rows.K.size <= KEPT_NUMBERS:
         _KEPT[problem] = found
     return found
 

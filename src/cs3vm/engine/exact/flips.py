@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._typing import FloatArray, SignArray
-from ..core.active_set import DONE, TO_THE_END, all_scores, copy_state, set_side, solve
+from ..core.active_set import DONE, TO_THE_END, copy_state, set_side, solve
 from ..core.arrays import (
     FLIP_LIMIT,
     FLIPS,
@@ -22,6 +22,7 @@ from ..core.arrays import (
     State,
     Sums,
 )
+from ..core.products import all_scores, know_scores
 from ..jit import ZERO, inner_kernel, integer, kernel, spliced
 from .bounds import safe_bound, sort_together
 from .counts import let_go, none_gone, own_side, price_left
@@ -205,6 +206,8 @@ def update_scores(rows: Rows, st: State, node: NodeArrays, tmp: Scratch) -> None
     """Scores of the unlabelled rows at the node's solution."""
     all_scores(rows.ZT, rows.n, st.w, st.value[INTERCEPT], node.score)
     tmp.counter[WORK] += node.side.shape[0] * st.w.shape[0]
+    if rows.K.shape[0] > 0:
+        know_scores(st, node.score)
 
 
 @inner_kernel

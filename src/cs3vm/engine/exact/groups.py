@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, SignArray
-from ..core.active_set import DONE, TO_THE_END, all_scores, copy_state, set_side, solve
+from ..core.active_set import DONE, TO_THE_END, copy_state, set_side, solve
 from ..core.arrays import (
     BOUND,
     FRESH,
@@ -38,6 +38,7 @@ from ..core.arrays import (
     Scratch,
     State,
 )
+from ..core.products import all_scores
 from ..jit import ZERO, inner_kernel, integer, spliced
 from .bounds import safe_bound
 from .counts import is_in, own_side

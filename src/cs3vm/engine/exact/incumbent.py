@@ -13,6 +13,8 @@ from ...model.status import Status
 
 #: Rows this close to their margin are meant to meet it.
 NEAR_MARGIN = 1e-6
+#: So much longer than just enough are planes tried: the last digit of a score may still be missing.
+LONGER = (1.0 + 1e-15, 1.0 + 1e-14, 1.0 + 1e-13)
 #: A plane has the value that its sides promise if it comes this close.
 EXPECTED_TOLERANCE = 1e-7
 
@@ -42,22 +44,21 @@ class Incumbent:
             return False
         result = answer(self.problem, w, Status.FEASIBLE)
         better = self.offer(result)
-        if result is None or result.objective > 1.001 * self.value:
-            return better
-        return self.offer(self._lengthened(result)) or better
+        return (result is not None and self._lengthen(result)) or better
 
-    def _lengthened(self, result: Result) -> Result | None:
-        """The same plane, scaled so that rows which miss their margin by rounding only meet it.
+    def _lengthen(self, result: Result) -> bool:
+        """Keep the plane scaled so that rows which miss their margin by rounding only meet it, if better.
 
         A miss of δ costs C·δ, scaling costs δ‖w‖²: where C is large against ‖w‖² it makes the difference.
         """
         problem = self.problem
         assert result.coef is not None
         slack = 1.0 - problem.y * (problem.X @ result.coef + result.intercept)
-        missed = float(np.max(slack[slack < NEAR_MARGIN], initial=0.0))
-        if missed <= 0.0:
-            return None
-        return answer(problem, result.coef * ((1.0 + 1e-15) / (1.0 - missed)), Status.FEASIBLE)
+        missed = np.where((slack > 0.0) & (slack < NEAR_MARGIN), slack, 0.0)
+        if not np.any(missed) or result.objective - float(problem.C @ missed) > self.value:
+            return False
+        enough = result.coef / (1.0 - float(missed.max()))
+        return any(self.offer(answer(problem, enough * more, Status.FEASIBLE)) for more in LONGER)
 
     def offer_sides(
         self, z: NDArray[np.int8], plane: tuple[FloatArray, float] | None, expected: float
