@@ -251,7 +251,7 @@ def test_the_report_shows_weights_of_columns():
 
 def test_by_default_hidden_labels_have_a_say_where_the_basis_is_a_part_of_the_rows(monkeypatch):
     X, y, total, _ = words()
-    monkeypatch.setattr(safe, "BASIS_ROWS", 60)
+    monkeypatch.setattr(sparse_rows, "BASIS_ROWS", 60)
     asked = []
     make = safe.make_safe_fit
     monkeypatch.setattr(
@@ -263,6 +263,9 @@ def test_by_default_hidden_labels_have_a_say_where_the_basis_is_a_part_of_the_ro
     for other in ({"solver": "bnb"}, {"options": {"proof": None}}, {"kernel": "rbf"}):
         fitted(X, y, total, "auto", **other)
     fitted(X[:60], y[:60], 5, "auto")  # a basis of all rows
+    many, more, rest, _ = words(labelled=50)
+    fitted(many, more, rest, "auto")  # the same: with many labelled rows the basis is larger
+    fitted(X, y, total, "auto", n_components=90)
     fitted(X, y, total, "direct")
     assert asked == ["auto", "safe"]
 

@@ -76,3 +76,15 @@ def test_features_of_noise_are_found_out():
         clf.accuracy(others=False)
         kinds.append(clf.fit_.verdict.kind)
     assert kinds.count("no better than chance") >= 4
+
+
+def test_a_simple_rule_without_a_ranking_is_explained():
+    """ "SVM + top-τ 0 of 351" stood in a table without a word: the plain SVM had w = 0."""
+    X, y = contradictory()
+    rows, labels = np.vstack([X, [[-2.0], [-1.0], [1.0], [2.0]]]), np.append(y, [np.nan] * 4)
+    clf = CS3VMClassifier("top_tau", standardize=None).fit(rows, labels, n_positive=2)
+    assert "misses the total by 2: the plain SVM ignores the features" in str(clf.summary(accuracy=False))
+    X, y = contradictory(1.0)
+    rows, labels = np.vstack([X, [[-2.0], [-1.0], [1.0], [2.0]]]), np.append(y, [np.nan] * 4)
+    clf = CS3VMClassifier("top_tau", standardize=None).fit(rows, labels, n_positive=2)
+    assert "ignores the features" not in str(clf.summary(accuracy=False))

@@ -317,7 +317,7 @@ class CS3VMClassifier(_Answers, ClassifierMixin, BaseEstimator):  # type: ignore
         weight = read_weights(sample_weight, X.shape[0])
         features = getattr(self, "feature_names_in_", None)
         parameters = Parameters.of(self)
-        make = make_safe_fit if is_safe(parameters, X) else make_fit
+        make = make_safe_fit if is_safe(parameters, X, labels, weight) else make_fit
         self._keep(make(parameters, X, labels, weight, known, features))
         for note in self.fit_.warnings:
             warnings.warn(CS3VMWarning(note), stacklevel=3)

@@ -35,6 +35,7 @@ from .notes import (
     kernel_note,
     one_class_note,
     student_note,
+    tied_note,
     undecided_note,
     warnings_about,
 )
@@ -345,6 +346,7 @@ class Fit(Remembered):
             *undecided_note(self.undecided),
             *hurried_note(self.results),
             *one_class,
+            *tied_note(self.baselines),
             *self.kernel_notes,
             *basis_note(self.basis),
             *self.student_notes,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from .._typing import BoolArray, LabelArray
 from ..exceptions import Note
 from ..model.result import Result
+from .baselines import BASELINES
 from .kernel_map import KernelMap
 from .sparse_rows import RowBasis
 from .verdict import aims_at_objective, is_nearly_trivial
 
+#: Scores within this range of each other rank nobody: a margin is 1.
+SAME_SCORE = 1e-6
 #: So many features that the 1-norm leaves out are named.
 MAX_DROPPED = 10
 
@@ -43,6 +46,22 @@ def _why_on_plane(result: Result) -> Note:
         return Note("the hyperplane ignores the features (w = 0)")
     start = "discrete features do this, and"
     return Note(f"{start} side_margin='auto' forbids it", f"{start} --side-margin auto forbids it")
+
+
+def tied_note(baselines: Mapping[str, Sequence[Result]]) -> list[Note]:
+    """Why the rule of the highest scores misses the total: there are none where all scores tie."""
+    result = next(iter(baselines.get("top_tau", ())), None)
+    if result is None or not result.problem.one_total:
+        return []
+    missed, scores = sum(result.eta), result.problem.scores(np.asarray(result.coef))
+    if missed == 0.0 or np.ptp(scores) > SAME_SCORE:
+        return []
+    return [
+        Note(
+            f"{BASELINES['top_tau']} misses the total by {missed:g}: the plain SVM ignores the features (w = "
+            "0), so all scores tie and none is the highest"
+        )
+    ]
 
 
 def undecided_note(undecided: BoolArray) -> list[Note]:

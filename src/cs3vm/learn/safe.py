@@ -15,7 +15,7 @@ from .fitting import make_fit
 from .labels import Labels
 from .parameters import Parameters
 from .rules import RULES, TOP_TAU, Rule
-from .sparse_rows import BASIS_ROWS, is_wide
+from .sparse_rows import basis_size, is_wide
 
 #: What is fitted first, and kept unless something else is better.
 DEFAULT = "auto"
@@ -26,7 +26,7 @@ HYSTERESIS = 0.5
 COMMON_OPTIONS = ("callback",)
 
 
-def is_safe(parameters: Parameters, X: FloatArray) -> bool:
+def is_safe(parameters: Parameters, X: FloatArray, labels: Labels, weight: FloatArray) -> bool:
     """Whether hidden labels shall have a say: if asked for, and by default with sparse rows of many columns.
 
     With a basis of some of the rows nothing can be proven about the model's answer, and on texts it is worse
@@ -37,7 +37,11 @@ def is_safe(parameters: Parameters, X: FloatArray) -> bool:
     default = (parameters.method, parameters.solver) == (DEFAULT, "auto")
     own = set(parameters.options or ()) - set(COMMON_OPTIONS)
     linear = (parameters.kernel, parameters.norm) == ("linear", "l2")
-    return default and linear and not own and is_wide(X) and X.shape[0] > BASIS_ROWS
+    if not (default and linear and not own and is_wide(X)):
+        return False
+    counts = weight > 0
+    n_rows, n_labelled = int(counts.sum()), int((counts & (labels.codes >= 0)).sum())
+    return basis_size(n_labelled, n_rows, parameters.n_components) < n_rows
 
 
 def make_safe_fit(

@@ -88,6 +88,13 @@ def sparse_profiles(X: Any) -> IntArray:
     return np.asarray(np.unique(sums, axis=0, return_inverse=True)[1].ravel(), dtype=np.int64)
 
 
+def basis_size(n_labelled: int, n_rows: int, number: int | None) -> int:
+    """How many of the rows a basis is made of, if it shall be so many or, by default, as many as usual."""
+    usual = max(BASIS_ROWS, min(2 * n_labelled, MOST_ROWS))
+    wanted = number or min(usual, max(DENSE_COLUMNS, MOST_NUMBERS // n_rows))
+    return min(wanted, n_rows)
+
+
 def fit_basis(
     X: Any, labelled: RowArray, unlabelled: RowArray, number: int | None, seed: int
 ) -> tuple[RowBasis, FloatArray]:
@@ -105,9 +112,8 @@ def fit_basis(
         Draws the rows of the basis.
     """
     rows = np.append(labelled, unlabelled)
-    usual = max(BASIS_ROWS, min(2 * len(labelled), MOST_ROWS))
-    wanted = number or min(usual, max(DENSE_COLUMNS, MOST_NUMBERS // len(rows)))
-    chosen = _choose(labelled, unlabelled, min(wanted, len(rows)), np.random.default_rng(seed))
+    size = basis_size(len(labelled), len(rows), number)
+    chosen = _choose(labelled, unlabelled, size, np.random.default_rng(seed))
     P = X[chosen]
     order, factor = pivoted_cholesky((P @ P.T).toarray(), chosen)
     basis = RowBasis(csr_array(P[order]), np.tril(factor[order]), None, len(chosen), len(rows))

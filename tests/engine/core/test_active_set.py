@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from cs3vm.convex.svm import solve_convex
-from cs3vm.engine.core.active_set import DONE, TO_THE_END, _look_ahead, all_scores, set_sides, solve
+from cs3vm.engine.core.active_set import DONE, TO_THE_END, _look_ahead, set_sides, solve
 from cs3vm.engine.core.arrays import DUAL
+from cs3vm.engine.core.products import all_scores
 from cs3vm.engine.core.relaxation import Relaxation
 from cs3vm.engine.jit import NO_ROW, integer
 from cs3vm.model.problem import Problem

@@ -62,7 +62,7 @@ def test_nearly_dependent_rows_from_scratch(seed):
     reset(relaxation.base)
     outcome, bound = _solved(relaxation)
     assert outcome == DONE
-    assert bound == pytest.approx(solve_convex(problem).bound, rel=1e-3)
+    assert bound == pytest.approx(solve_convex(problem).bound, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
