@@ -31,13 +31,13 @@ def add_during_a_push(Z, st, u, dw, other_u, other_dw, j):
 
 
 @numba.njit
-def remove(st, u, dw, a):
-    margin_set.contract(st, a, u, dw)
+def remove(st, tmp, a):
+    margin_set.contract(st, tmp, a)
 
 
 @numba.njit
 def combination(Z, st, u, dw, beta):
-    margin_set.combine(Z, st.T, st.members[0], st.number[SIZE], u, dw, beta)
+    margin_set.combine(Z, st.B, st.members[0], st.number[SIZE], u, dw, beta)
 
 
 def rows_of(seed: int, flat: float = 1.0):
@@ -46,11 +46,13 @@ def rows_of(seed: int, flat: float = 1.0):
 
 
 def check(Z, st, tolerance):
-    """Q is orthonormal, and Q and T make the differences to the first member."""
+    """Q is orthonormal, and B takes coordinates in it to coefficients of the differences to z₀."""
     q = int(st.number[SIZE])
-    members, Q, T = st.members[:q], st.Q[: q - 1], np.tril(st.T[: q - 1, : q - 1])
+    members, Q, B = st.members[:q], st.Q[: q - 1], st.B[: q - 1, : q - 1]
+    differences = Z[members[1:]] - Z[members[0]]
     np.testing.assert_allclose(Q @ Q.T, np.eye(q - 1), atol=tolerance)
-    np.testing.assert_allclose(T @ Q, Z[members[1:]] - Z[members[0]], atol=1e-12)
+    np.testing.assert_allclose(differences @ Q.T @ Q, differences, atol=1e-11)
+    np.testing.assert_allclose(differences @ Q.T @ B.T, np.eye(q - 1), atol=1e-8)
     assert np.flatnonzero(st.inside).tolist() == sorted(members.tolist())
 
 
@@ -69,7 +71,10 @@ def test_rows_come_and_go_during_a_push(seed, flat):
             others = np.setdiff1d(np.arange(ROWS - 1), st.members[:q])
             add_during_a_push(Z, st, tmp.u, tmp.dw, tmp.other_u, tmp.other_dw, int(rng.choice(others)))
         else:
-            remove(st, tmp.u, tmp.dw, int(rng.integers(q)))
+            a = int(rng.integers(q))
+            remove(st, tmp, a)
+            if a == 0:
+                push(Z, st, tmp.u, tmp.dw, j)
         check(Z, st, 1e-9)
         kept_u, kept_dw = tmp.u.copy(), tmp.dw.copy()
         push(Z, st, tmp.u, tmp.dw, j)

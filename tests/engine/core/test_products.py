@@ -29,10 +29,10 @@ def without_products(monkeypatch):
 
 def test_products_are_kept_where_they_pay():
     rng = np.random.default_rng(0)
-    Z = rng.normal(size=(50, 20))
+    Z = rng.normal(size=(50, 40))
     np.testing.assert_allclose(products(Z), Z @ Z.T)
-    assert products(Z[:, :10]).size == 0  # few directions
-    assert products(np.zeros((3200, 20))).size == 0  # many rows
+    assert products(Z[:, :30]).size == 0  # few directions
+    assert products(np.zeros((3200, 40))).size == 0  # many rows
     assert products(np.zeros((3100, 400))).size == 0  # too much to compute
 
 
@@ -61,10 +61,10 @@ def test_scores_that_were_caught_up_with_are_the_scores(seed):
 @pytest.mark.parametrize("margin", [0.0, 1e-3])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_search_finds_the_same_without_products(seed, margin, monkeypatch):
-    problem = wide(seed, n=12, m=16, d=18, side_margin=margin)
+    problem = wide(seed, n=20, m=20, d=38, side_margin=margin)
     found = bnb(problem, time_limit=600.0)
     without_products(monkeypatch)
-    again = bnb(wide(seed, n=12, m=16, d=18, side_margin=margin), time_limit=600.0)
+    again = bnb(wide(seed, n=20, m=20, d=38, side_margin=margin), time_limit=600.0)
     assert found.is_optimal
     assert again.is_optimal
     assert found.objective == pytest.approx(again.objective, rel=3e-6)

@@ -150,7 +150,7 @@ def _leave(rows: Rows, box: Box, st: State, tmp: Scratch, a: int, s: float) -> N
     st.c[i] = box.hi[i] if s * tmp.beta[a + 1] > 0.0 else box.lo[i]
     if i < rows.n:
         st.f[i] = box.p[i]
-    contract(st, a, tmp.u, tmp.dw)
+    contract(st, tmp, a)
 
 
 @spliced
@@ -280,7 +280,7 @@ def solve(
                 joins = _shift_intercept(rows, box, st, j, s, g)
                 done = joins == j
             else:
-                combine(rows.Z, st.T, st.members[0], q, tmp.u, tmp.dw, tmp.beta)
+                combine(rows.Z, st.B, st.members[0], q, tmp.u, tmp.dw, tmp.beta)
                 t, kind = (gain / gamma, _TARGET) if independent else (np.inf, _NONE)
                 room = box.hi[j] - st.c[j] if s > 0.0 else st.c[j] - box.lo[j]
                 if room < t:
@@ -301,7 +301,7 @@ def solve(
                     done = True
                 elif kind == _LEAVE:
                     _leave(rows, box, st, tmp, leaver, s)
-                    projected = st.number[SIZE] > 0
+                    projected = leaver > 0
                 else:
                     _enter(rows, box, st, tmp, enterer)
         if joins >= 0:
@@ -351,10 +351,10 @@ def copy_state(source: State, target: State) -> None:
         target.members[a] = i
         target.inside[i] = 1
         target.c[i] = source.c[i]
-    tQ, sQ, tT, sT = target.Q, source.Q, target.T, source.T
+    tQ, sQ, tB, sB = target.Q, source.Q, target.B, source.B
     for a in range(q - 1):
-        for k in range(a + 1):
-            tT[a, k] = sT[a, k]
+        for k in range(q - 1):
+            tB[a, k] = sB[a, k]
         for r in range(tQ.shape[1]):
             tQ[a, r] = sQ[a, r]
     for x in range(source.w.shape[0]):

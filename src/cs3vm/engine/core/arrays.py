@@ -50,14 +50,14 @@ class State(NamedTuple):
     """Multipliers, plane and margin set of a relaxation: optimal for the constraints it knows of.
 
     ``c`` are the signed multipliers: w = Σ cᵢzᵢ and Σ cᵢ = 0. The margin set M has the rows whose score is
-    held at its target; ``Q`` and ``T`` are a basis of its span, see :mod:`.margin_set`.
+    held at its target; ``Q`` and ``B`` are a basis of its span, see :mod:`.margin_set`.
     """
 
     c: FloatArray
     inside: SignArray  #: whether a row is in M
     members: IntArray  #: the rows of M
     Q: FloatArray
-    T: FloatArray
+    B: FloatArray
     w: FloatArray
     f: FloatArray  #: scores of the labelled rows
     g: FloatArray  #: scores of the unlabelled rows as they were before
@@ -177,7 +177,7 @@ def new_state(n_labelled: int, n_rows: int, rank: int) -> State:
         inside=np.zeros(n_rows, dtype=np.int8),
         members=np.zeros(rank + 4, dtype=np.int64),
         Q=np.zeros((rank + 2, rank)),
-        T=np.zeros((rank + 2, rank + 2)),
+        B=np.zeros((rank + 2, rank + 2)),
         w=np.zeros(rank),
         f=np.zeros(n_labelled),
         g=np.zeros(n_rows - n_labelled),

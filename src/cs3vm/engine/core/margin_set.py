@@ -1,7 +1,8 @@
 """The margin set of a state: a basis of its span, and the direction in which a push moves.
 
-The differences to the first member z₀ are zₐ - z₀ = Σ T[a-1, k]·Q[k]: rows of Q are orthonormal, T is a
-triangle. An inverse of the products of the rows would be less to write, and has twice as many wrong digits.
+The rows of Q are an orthonormal basis of the differences to the first member z₀. A row with coordinates u in
+it is the sum of these differences with the coefficients y = B·u. (The inverse of the products of the rows
+would be less to write, and has twice as many wrong digits.)
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from .arrays import (
 from .products import forget_scores
 
 #: Of ‖z‖², what may be left of a row beyond a span before digits are lost: less is projected again.
-_MUCH = 1e-6
+_MUCH = 1e-3
 #: Of the longest ‖z‖², what a row must have beyond a span at least not to depend on it.
 _FLOOR = 1e-17
 #: A multiplier may be clipped to its box by so much: the last digits.
@@ -109,19 +110,18 @@ def beyond(q: int, dw: FloatArray) -> float:
 
 @inner_kernel
 def combine(
-    Z: FloatArray, T: FloatArray, origin: int, q: int, u: FloatArray, dw: FloatArray, beta: FloatArray
+    Z: FloatArray, B: FloatArray, origin: int, q: int, u: FloatArray, dw: FloatArray, beta: FloatArray
 ) -> None:
     """Set β so that dw = z_j + Σ β z_M and Σ β = -1; its first number is the change of b that keeps M."""
     p = q - 1
-    total, y = -1.0, beta[2:]
-    for k in range(p):
-        y[k] = -u[k]
-    for a in range(p - 1, -1, -1):
-        factor = y[a] = y[a] / T[a, a]
-        total -= factor
-        for k in range(a):
-            y[k] -= factor * T[a, k]
-    beta[1] = total
+    rest = -1.0
+    for a in range(p):
+        y = 0.0
+        for k in range(p):
+            y += B[a, k] * u[k]
+        beta[a + 2] = -y
+        rest += y
+    beta[1] = rest
     beta[0] = -row_dot(Z, origin, dw)
 
 
@@ -134,10 +134,14 @@ def expand(st: State, u: FloatArray, dw: FloatArray, j: int, gamma: float) -> No
     st.number[SIZE] = q + 1
     if q == 0:
         return
-    p, inverse, Q, T = q - 1, 1.0 / np.sqrt(gamma), st.Q, st.T
-    for k in range(p):
-        T[p, k] = u[k]
-    T[p, p] = gamma * inverse
+    p, inverse, Q, B = q - 1, 1.0 / np.sqrt(gamma), st.Q, st.B
+    for a in range(p):
+        y = 0.0
+        for k in range(p):
+            y += B[a, k] * u[k]
+        B[a, p] = -y * inverse
+        B[p, a] = 0.0
+    B[p, p] = inverse
     for r in range(dw.shape[0]):
         Q[p, r] = dw[r] * inverse
 
@@ -150,41 +154,55 @@ def enter(Q: FloatArray, q: int, u: FloatArray, dw: FloatArray) -> None:
 
 
 @inner_kernel
-def contract(st: State, a: int, u: FloatArray, dw: FloatArray) -> None:
-    """Remove the a-th member of M; u and dw of the row that is pushed go along."""
-    q, T, Q = st.number[SIZE], st.T, st.Q
+def contract(st: State, tmp: Scratch, a: int) -> None:
+    """Remove the a-th member of M; unless it is the first one, what has been projected goes along.
+
+    In the span of the others its coefficient is zero, and the coefficients of all others are as before. So
+    the basis is reflected such that its last vector is where that coefficient grows, and is dropped.
+    """
+    p, B, Q, v, sums = st.number[SIZE] - 1, st.B, st.Q, tmp.other_u, tmp.other_dw
     st.inside[st.members[a]] = 0
-    st.number[SIZE] = q - 1
-    for b in range(a, q - 1):
+    st.number[SIZE] = p
+    for b in range(a, p):
         st.members[b] = st.members[b + 1]
-    first, last = max(a - 1, 0), q - 2
-    if last < 0:
+    if p == 0:
         return
-    if a == 0:  # the next member becomes the origin
-        for b in range(1, q - 1):
-            T[b, 0] -= T[0, 0]
-        u[0] -= T[0, 0]
-    for b in range(first, last):  # those after it move up, with one number too many each,
-        for k in range(b + 2):
-            T[b, k] = T[b + 1, k]
-    for i in range(first, last):  # which is turned away
-        x, y = T[i, i], T[i, i + 1]
-        square = x * x + y * y
-        if not square > 0.0:  # only rounding can cause this: rebuild at the next pivot
-            st.number[AGE] = STALE
-            square = 1e300
-        inverse = 1.0 / np.sqrt(square)
-        cosine, sine = x * inverse, y * inverse
-        T[i, i] = square * inverse
-        for b in range(i + 1, last):
-            x, y = T[b, i], T[b, i + 1]
-            T[b, i], T[b, i + 1] = cosine * x + sine * y, cosine * y - sine * x
-        x, y = u[i], u[i + 1]
-        u[i], u[i + 1] = cosine * x + sine * y, cosine * y - sine * x
-        for r in range(Q.shape[1]):
-            x, y = Q[i, r], Q[i + 1, r]
-            Q[i, r], Q[i + 1, r] = cosine * x + sine * y, cosine * y - sine * x
-    add_row(dw, u[last], Q, last)
+    gone, last, square = max(a - 1, 0), p - 1, 0.0
+    for k in range(p):
+        v[k] = B[gone, k]
+        if a == 0:  # of the first member: 1 - the sum of all others; the next one takes its place
+            for b in range(1, p):
+                v[k] += B[b, k]
+        square += v[k] * v[k]
+    if not square > 0.0:  # only rounding can cause this: rebuild at the next pivot
+        st.number[AGE] = STALE
+        square = 1.0
+    inverse = 1.0 / np.sqrt(square)
+    for k in range(p):
+        v[k] *= inverse
+    factor = 1.0 / (1.0 + abs(v[last]))  # of the reflection 1 - factor · vvᵀ
+    v[last] += 1.0 if v[last] > 0.0 else -1.0
+    for r in range(sums.shape[0]):
+        sums[r] = 0.0
+    along = 0.0
+    for k in range(p):
+        add_row(sums, v[k], Q, k)
+        along += v[k] * tmp.u[k]
+    for k in range(p):
+        tmp.u[k] -= factor * along * v[k]
+        share = factor * v[k]
+        for r in range(sums.shape[0]):
+            Q[k, r] -= share * sums[r]
+    add_row(tmp.dw, tmp.u[last], Q, last)
+    for b in range(p):
+        if b != gone:
+            share = 0.0
+            for k in range(p):
+                share += B[b, k] * v[k]
+            share *= factor
+            to = b if b < gone else b - 1
+            for k in range(p):
+                B[to, k] = B[b, k] - share * v[k]
 
 
 @inner_kernel
@@ -274,7 +292,7 @@ def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> Non
             add_row(st.w, bound - st.c[i], rows.Z, i)
             total += bound - st.c[i]
             st.c[i] = bound
-            contract(st, who, tmp.u, tmp.dw)
+            contract(st, tmp, who)
     q = st.number[SIZE]
     if q == 0:
         return
@@ -290,28 +308,30 @@ def _correct(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> Non
 def _correction(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> None:
     """Set β to the changes of b and of the multipliers of M that put M on target and take away the sum.
 
-    They are y for the members after the first, where Tᵀ·(T·y - Qᵀz₀·total) is what their residuals have
-    beyond that of the first, z₀.
+    They are y = B·x for the members after the first, where x are the coordinates of the change of w but for
+    that of the first, z₀: Bᵀ times what their residuals have beyond that of the first, and Qᵀz₀ · the sum.
     """
-    T, Q, u, beta, origin, p = st.T, st.Q, tmp.u, tmp.beta, st.members[0], st.number[SIZE] - 1
+    B, Q, x, beta, origin, p = st.B, st.Q, tmp.u, tmp.beta, st.members[0], st.number[SIZE] - 1
     first = box.p[origin] - row_dot(rows.Z, origin, st.w) - st.value[INTERCEPT]
     product = -total * row_dot(rows.Z, origin, rows.Z[origin])
+    for k in range(p):
+        x[k] = 0.0
     for a in range(p):
         i = st.members[a + 1]
         left = box.p[i] - row_dot(rows.Z, i, st.w) - st.value[INTERCEPT] - first
-        for k in range(a):
-            left -= T[a, k] * u[k]
-        u[a] = left / T[a, a]
+        for k in range(p):
+            x[k] += left * B[a, k]
     for k in range(p):
         along = row_dot(Q, k, rows.Z[origin])
-        beta[k + 2] = u[k] + total * along
-        product += beta[k + 2] * along
+        x[k] += total * along
+        product += x[k] * along
     rest = -total
-    for a in range(p - 1, -1, -1):
-        y = beta[a + 2] = beta[a + 2] / T[a, a]
+    for a in range(p):
+        y = 0.0
+        for k in range(p):
+            y += B[a, k] * x[k]
+        beta[a + 2] = y
         rest -= y
-        for k in range(a):
-            beta[k + 2] -= y * T[a, k]
     beta[1] = rest
     beta[0] = first - product
 

@@ -14,7 +14,7 @@ from ..jit import ZERO, inner_kernel, kernel
 from .arrays import INTERCEPT, INTERCEPT_THEN, MOVED, SIZE, UNKNOWN, WORK, Rows, Scratch, State
 
 #: With fewer directions there are as many members as directions.
-_DIRECTIONS = 16
+_DIRECTIONS = 32
 #: More products are not kept, and not more time is spent on them.
 _NUMBERS, _WORK = 10_000_000, 3_000_000_000
 #: How short a direction may be, as a share of the rows it is made of, for its scores to come from products.

@@ -56,7 +56,7 @@ def _move(
         i = flips[k]
         for a in range(st.number[SIZE]):
             if st.members[a] == i:
-                contract(st, a, tmp.u, tmp.dw)
+                contract(st, tmp, a)
                 break
         if st.c[i] != 0.0:
             box.p[i] = -1e12 if st.c[i] > 0.0 else 1e12
