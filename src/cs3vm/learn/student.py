@@ -24,7 +24,8 @@ MAX_ROWS = 5000
 #: Of the fit's prices: many rows teach, and not all that they say is true. Chosen among the full price, a
 #: third, a sixth and a tenth (recommended kernel, C = 3, sets with up to 1500 rows, seeds 100 and 101): new
 #: rows right .739, .745, .751, .751. A third is the middle way: sets with 500 rows or more prefer the full
-#: price (.757, .756, .754, .751), and of four larger ones two prefer the full price and two a tenth.
+#: price (.757, .756, .754, .751), and of four larger ones two prefer the full price and two a tenth. With the
+#: second SVM below (seeds 300 and 301): .747, .752 at a half, .752, .748 and .740.
 PRICE = 1 / 3
 #: Rows next to the plane have a label because the total wanted one, so they teach less: the price rises from
 #: zero to the full one within this share of the rows on each side. Chosen among .05, .1 and .2 (same kernel,
