@@ -31,7 +31,18 @@ from .arrays import (
     Scratch,
     State,
 )
-from .margin_set import beyond, combine, contract, dot, enter, expand, gamma_floor, project, rebuild, row_dot
+from .margin_set import (
+    combine,
+    contract,
+    curvature,
+    dot,
+    enter,
+    expand,
+    gamma_floor,
+    project,
+    rebuild,
+    row_dot,
+)
 from .products import all_scores, catch_up, forget_scores, moved_scores, note_step
 
 #: How a run ends: optimal; the value has reached ``stop``; out of pivots, or of work where that is limited.
@@ -184,7 +195,7 @@ def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held
     if many > rows.Z.shape[1] and loss <= _NEGLIGIBLE * st.value[DUAL]:
         worst, who = rounding, -1
     tmp.counter[WORK] += rows.n
-    labelled, most = who, worst
+    labelled, most, anew = who, worst, False
     while True:
         worst, who = most, labelled
         kind = _scores_of_held(rows, st, tmp, n_held)
@@ -197,9 +208,12 @@ def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held
                     g = p[i] - (st.g[i - rows.n] if kind == _CAUGHT_UP else tmp.scores[i - rows.n])
                 if (g > worst and hi[i] > 0.0) or (-g > worst and lo[i] < 0.0):
                     worst, who = abs(g), i
-        if who == labelled or kind != _CAUGHT_UP or abs(p[who] - row_dot(Z, who, w) - b) > rounding:
+        if who == labelled or kind != _CAUGHT_UP or anew:
             return who
-        forget_scores(st)  # a violation that is none: too much rounding has been added up
+        if abs(p[who] - row_dot(Z, who, w) - b) > rounding:
+            return who
+        forget_scores(st)  # a violation that is none: too much rounding has been added up, once
+        anew = True
 
 
 @spliced
@@ -256,7 +270,7 @@ def solve(
             st.number[PUSHED] = j + 1  # until it is done, c_j counts although j is not in M
             tmp.counter[PUSHES] += 1
         q, joins, done = st.number[SIZE], -1, False
-        gamma = beyond(q, tmp.dw) if projected else project(rows.Z, st.Q, st.members, q, tmp.u, tmp.dw, j)
+        gamma = curvature(q, tmp.dw) if projected else project(rows.Z, st.Q, st.members, q, tmp.u, tmp.dw, j)
         projected = q > 0  # from now on it is kept up to date
         independent = gamma > gamma_floor(rows) or q == 0
         if not independent:  # what is left is rounding, and only multipliers move

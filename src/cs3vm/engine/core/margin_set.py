@@ -96,11 +96,11 @@ def project(
             more = row_dot(Q, k, dw)
             add_row(dw, -more, Q, k)
             u[k] += more
-    return beyond(q, dw)
+    return curvature(q, dw)
 
 
 @inner_kernel
-def beyond(q: int, dw: FloatArray) -> float:
+def curvature(q: int, dw: FloatArray) -> float:
     """γ = ‖dw‖², the curvature of a push.
 
     M is full at rank + 1 rows: another one depends on it, whatever rounding says (and there is no room).
