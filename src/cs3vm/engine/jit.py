@@ -6,6 +6,8 @@ decorator          use it for
 ``kernel``         all that is compiled, whether Python or another kernel calls it; small ones are inlined
 ``inner_kernel``   what only other kernels call: the code that takes arguments from Python is left out (a
                    tenth less to compile in all), and a call from Python is a ``TypeError``
+``small_kernel``   an inner kernel that is copied to where it is called: a loop over a few dozen numbers,
+                   which takes less time than handing over seven words for each array, or what is called once
 ``strict_kernel``  what a proof rests on, or what must not depend on how sums are ordered: IEEE arithmetic;
                    ``strict_inner_kernel`` is the same for what only kernels call
 ``spliced``        a part of one long kernel that takes the large structures: it is copied into its caller
@@ -70,6 +72,11 @@ def strict_kernel(function: Function) -> Function:
 def inner_kernel(function: Function) -> Function:
     """A kernel that Python cannot call."""
     return _refusing(_jit(function, _nrt=False, **_OPTIONS, no_cpython_wrapper=True))
+
+
+def small_kernel(function: Function) -> Function:
+    """An inner kernel that is copied to where it is called."""
+    return _refusing(_jit(function, _nrt=False, **_OPTIONS, no_cpython_wrapper=True, forceinline=True))
 
 
 def strict_inner_kernel(function: Function) -> Function:

@@ -10,7 +10,7 @@ from cs3vm.convex.svm import solve_convex
 from cs3vm.engine.core import relaxation
 from cs3vm.engine.core.active_set import DONE, TO_THE_END, copy_state, set_sides, solve
 from cs3vm.engine.core.arrays import DUAL, INTERCEPT, INTERCEPT_THEN, MOVED, UNKNOWN
-from cs3vm.engine.core.products import products
+from cs3vm.engine.core.products import all_scores, products
 from cs3vm.engine.core.relaxation import Relaxation
 from cs3vm.engine.jit import NO_ROW
 from cs3vm.solvers.bnb_ import solve as bnb
@@ -34,6 +34,15 @@ def test_products_are_kept_where_they_pay():
     assert products(Z[:, :30]).size == 0  # few directions
     assert products(np.zeros((3200, 40))).size == 0  # many rows
     assert products(np.zeros((3100, 400))).size == 0  # too much to compute
+
+
+@pytest.mark.parametrize("d", [0, 1, 3, 4, 5, 8, 11])
+@pytest.mark.parametrize("first", [0, 2])
+def test_four_columns_at_a_time_are_all_columns(d, first):
+    rng = np.random.default_rng(d)
+    Z, w, scores = rng.normal(size=(20, d)), rng.normal(size=d), np.full(20 - first, np.nan)
+    all_scores(np.ascontiguousarray(Z.T), first, w, 0.5, scores)
+    np.testing.assert_allclose(scores, Z[first:] @ w + 0.5, atol=1e-13)
 
 
 @pytest.mark.parametrize("seed", range(4))

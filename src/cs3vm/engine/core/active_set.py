@@ -143,14 +143,15 @@ def _step(rows: Rows, st: State, tmp: Scratch, j: int, s: float, t: float) -> No
 def _leaving(box: Box, st: State, tmp: Scratch, s: float, t: float) -> tuple[float, int]:
     """The first member of M whose multiplier reaches a bound, if before t."""
     who = NO_ROW
-    members, beta, c, lo, hi = st.members, tmp.beta, st.c, box.lo, box.hi
-    for a in range(st.number[SIZE]):
+    members, beta, c, lo, hi, until = st.members, tmp.beta, st.c, box.lo, box.hi, tmp.other_u
+    for a in range(st.number[SIZE]):  # all divisions first: they need not wait for each other
         i = members[a]
         dc = s * beta[a + 1]
-        if dc > 1e-14 and hi[i] - c[i] < t * dc:
-            t, who = max(0.0, (hi[i] - c[i]) / dc), a
-        elif dc < -1e-14 and lo[i] - c[i] > t * dc:
-            t, who = max(0.0, (lo[i] - c[i]) / dc), a
+        room = hi[i] - c[i] if dc > 0.0 else c[i] - lo[i]
+        until[a] = room / abs(dc) if abs(dc) > 1e-14 else np.inf
+    for a in range(st.number[SIZE]):
+        if until[a] < t:
+            t, who = max(0.0, until[a]), a
     return t, who
 
 
@@ -176,6 +177,16 @@ def _enter(rows: Rows, box: Box, st: State, tmp: Scratch, i: int) -> None:
         tmp.skip[i] = tmp.counter[PUSHES]
 
 
+@kernel
+def _miss(missed: FloatArray, score: FloatArray, p: FloatArray, lo: FloatArray, hi: FloatArray) -> None:
+    """By how much each row misses the side it is held on; like :func:`_look_ahead` without branches."""
+    for j in range(missed.shape[0]):
+        g = p[j] - score[j]
+        below = g if hi[j] > 0.0 else 0.0
+        above = -g if lo[j] < 0.0 else 0.0
+        missed[j] = below if below > above else above
+
+
 @spliced
 def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held: int) -> int:
     """The most violated row, or -1."""
@@ -199,15 +210,20 @@ def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held
     while True:
         worst, who = most, labelled
         kind = _scores_of_held(rows, st, tmp, n_held)
-        for a in range(n_held):
-            i = held[a]
-            if not inside[i]:
-                if kind == _EACH:
+        if kind == _EACH:
+            for a in range(n_held):
+                i = held[a]
+                if not inside[i]:
                     g = p[i] - (row_dot(Z, i, w) + b)
-                else:
-                    g = p[i] - (st.g[i - rows.n] if kind == _CAUGHT_UP else tmp.scores[i - rows.n])
-                if (g > worst and hi[i] > 0.0) or (-g > worst and lo[i] < 0.0):
-                    worst, who = abs(g), i
+                    if (g > worst and hi[i] > 0.0) or (-g > worst and lo[i] < 0.0):
+                        worst, who = abs(g), i
+        else:
+            missed = tmp.scores
+            _miss(missed, st.g if kind == _CAUGHT_UP else missed, p[rows.n :], lo[rows.n :], hi[rows.n :])
+            for a in range(n_held):
+                i = held[a]
+                if missed[i - rows.n] > worst and not inside[i]:
+                    worst, who = missed[i - rows.n], i
         if who == labelled or kind != _CAUGHT_UP or anew:
             return who
         if abs(p[who] - row_dot(Z, who, w) - b) > rounding:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
-from ..jit import NO_ROW, inner_kernel, spliced
+from ..jit import NO_ROW, inner_kernel, small_kernel, spliced
 from .arrays import (
     AGE,
     DUAL,
@@ -55,7 +55,7 @@ def counters(tmp: Scratch) -> dict[str, int]:
     return {name: int(tmp.counter[i]) for name, i in names.items()}
 
 
-@inner_kernel
+@small_kernel
 def dot(x: FloatArray, y: FloatArray) -> float:
     """``x·y``."""
     total = 0.0
@@ -64,7 +64,7 @@ def dot(x: FloatArray, y: FloatArray) -> float:
     return total
 
 
-@inner_kernel
+@small_kernel
 def row_dot(Z: FloatArray, i: int, x: FloatArray) -> float:
     """``z_i·x``, without the cost of a view of the row."""
     total = 0.0
@@ -108,7 +108,7 @@ def curvature(q: int, dw: FloatArray) -> float:
     return dot(dw, dw) if q <= dw.shape[0] else 0.0
 
 
-@inner_kernel
+@small_kernel
 def combine(
     Z: FloatArray, B: FloatArray, origin: int, q: int, u: FloatArray, dw: FloatArray, beta: FloatArray
 ) -> None:
@@ -336,7 +336,7 @@ def _correction(rows: Rows, box: Box, st: State, tmp: Scratch, total: float) -> 
     beta[0] = first - product
 
 
-@inner_kernel
+@small_kernel
 def add_row(w: FloatArray, factor: float, Z: FloatArray, i: int) -> None:
     """Add a multiple of a row to w."""
     for r in range(w.shape[0]):

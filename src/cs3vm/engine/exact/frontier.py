@@ -4,89 +4,73 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..._typing import FloatArray, IntArray, SignArray
+from ..._typing import FloatArray
 from ...convex.svm import ConvexSolution
 from ...model.problem import Problem
 from ..core.relaxation import Relaxation
-from .plunge import KEEPS_V, Stock
+from .plunge import KEEPS_V, PLACE_BOUND, PLACE_DEPTH, PLACE_INTERCEPT, PLACE_SIZE, REALS, WHOLES, Stock
 
 
-@dataclass(slots=True)
-class Node:
-    """An open node: its sides and what its parent knew."""
+class Node(NamedTuple):
+    """An open node: its sides and what its parent knew, as they lie in a :class:`~.plunge.Stock`.
 
-    bound: float
-    depth: int
-    side: SignArray
-    group: IntArray
-    group_sign: int
-    V: FloatArray | None  #: bounds on the value of flips; None for those of the root
-    labelled: FloatArray  #: multipliers of the labelled rows,
-    members: IntArray  #: the margin set,
-    values: FloatArray  #: its multipliers
-    b: float  #: and the intercept, from which the relaxation starts
+    Where memory is short, and at the root, the bounds on the values of flips are missing.
+    """
+
+    real: FloatArray
+    whole: NDArray[np.int32]
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on every point in it."""
+        return float(self.real[PLACE_BOUND])
+
+    @property
+    def depth(self) -> int:
+        """How many branchings it is away from the root."""
+        return int(self.whole[PLACE_DEPTH])
 
     @classmethod
     def root(cls, r: Relaxation, bound: float, svm: ConvexSolution) -> Node:
         """The node that holds only the sides that the user fixed."""
         labelled, members, values, b = r.warm_start(svm)
-        return cls(
-            bound=bound,
-            depth=0,
-            side=np.array(r.problem.side),
-            group=np.zeros(r.problem.m, dtype=np.int64),
-            group_sign=0,
-            V=None,
-            labelled=labelled,
-            members=members,
-            values=values,
-            b=b,
-        )
+        n, m, most, size = r.problem.n, r.problem.m, r.rows.Z.shape[1] + 4, len(members)
+        real, whole = np.zeros(REALS + n + most), np.zeros(WHOLES + most + 2 * m, dtype=np.int32)
+        real[PLACE_BOUND], real[PLACE_INTERCEPT] = bound, b
+        real[REALS : REALS + n], real[REALS + n : REALS + n + size] = labelled, values
+        whole[PLACE_SIZE], whole[WHOLES : WHOLES + size] = size, members
+        whole[WHOLES + most : WHOLES + most + m] = r.problem.side
+        return cls(real, whole)
 
     @classmethod
-    def taken(cls, stock: Stock, place: int) -> Node:
+    def taken(cls, stock: Stock, place: int, m: int) -> Node:
         """A node that was put aside during a plunge."""
-        bound, b = stock.real[place].tolist()
-        depth, groups, size = stock.whole[place].tolist()
-        return cls(
-            bound=bound,
-            depth=depth,
-            side=stock.side[place].copy(),
-            group=stock.group[place].copy(),
-            group_sign=groups,
-            V=stock.V[place].copy() if stock.num[KEEPS_V] else None,
-            labelled=stock.labelled[place].copy(),
-            members=stock.members[place, :size].copy(),
-            values=stock.values[place, :size].copy(),
-            b=b,
-        )
+        real = stock.real[place] if stock.num[KEEPS_V] else stock.real[place, : -2 * m]
+        return cls(real.copy(), stock.whole[place].copy())
 
     def hand_over(self, stock: Stock, root_V: FloatArray) -> None:
         """Lay it into the last place of the stock, where a plunge begins."""
-        size = len(self.members)
-        stock.side[-1] = self.side
-        stock.group[-1] = self.group
-        stock.V[-1] = root_V if self.V is None else self.V
-        stock.labelled[-1] = self.labelled
-        stock.members[-1, :size] = self.members
-        stock.values[-1, :size] = self.values
-        stock.real[-1] = self.bound, self.b
-        stock.whole[-1] = self.depth, self.group_sign, size
+        known = len(self.real)
+        stock.real[-1, :known], stock.whole[-1] = self.real, self.whole
+        if known < stock.real.shape[1]:
+            stock.real[-1, known:] = root_V.ravel()
 
 
 class Frontier:
     """A heap of nodes by their bounds; beyond the memory limit a stack, which is emptied first."""
 
     def __init__(self, problem: Problem, memory_limit: float) -> None:
-        self._heap: list[tuple[float, int, Node]] = []
+        # of numbers and arrays only: what has neither cycles nor other objects the garbage collector forgets
+        self._heap: list[tuple[float, int, FloatArray, NDArray[np.int32]]] = []
         self._stack: list[Node] = []
         self._ticket = itertools.count()  # of equal nodes the older comes first
         self._memory_limit = memory_limit
-        self._node_size = 25 * problem.m + 8 * problem.n + 400  # bytes, about
+        self._node_size = 24 * problem.m + 8 * problem.n + 400  # bytes, about
 
     def __len__(self) -> int:
         return len(self._heap) + len(self._stack)
@@ -116,11 +100,11 @@ class Frontier:
         if self._memory >= self._memory_limit:
             self._stack.append(node)
         else:
-            heapq.heappush(self._heap, (node.bound, next(self._ticket), node))
+            heapq.heappush(self._heap, (node.bound, next(self._ticket), *node))
 
     def next(self) -> Node:
         """The node to work on next; it stays here, lest an interrupt lose it, until it is removed."""
-        return self._stack[-1] if self._stack else self._heap[0][2]
+        return self._stack[-1] if self._stack else Node(*self._heap[0][2:])
 
     def remove_next(self) -> None:
         """Remove it."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._typing import FloatArray, IntArray, SignArray
+from ..._typing import FloatArray, IntArray
 from ..core.active_set import reset, set_side
 from ..core.arrays import (
     AGE,
@@ -58,10 +58,12 @@ _EARLY, _SOMETIMES = 50, 64  # at the first nodes and then at every 64th Python 
 LARGEST = 32  #: places for nodes that are put aside,
 BYTES = 8_000_000  #: if that is not more than this
 
-# Positions in Stock.real: the node's bound and its intercept. In Stock.whole: its depth, the side and total
-# of its groups, and the size of the margin set.
-PLACE_BOUND, PLACE_INTERCEPT = range(2)
-PLACE_DEPTH, PLACE_GROUPS, PLACE_SIZE = range(3)
+# Positions in a row of Stock.real: the node's bound and its intercept; the multipliers of the labelled rows,
+# those of the margin set, and last the bounds on the values of flips follow. In a row of Stock.whole: the
+# node's depth, the side and total of its groups, and the size of the margin set; its members, the sides and
+# the groups of the unlabelled rows follow.
+PLACE_BOUND, PLACE_INTERCEPT, REALS = range(3)
+PLACE_DEPTH, PLACE_GROUPS, PLACE_SIZE, WHOLES = range(4)
 # Positions in Stock.num: nodes in the stock; the depth of the node at hand; nodes of this searcher that are
 # done, and at which number Python wants to know; the work at which it wants to look at the clock; the work
 # in which flips are evaluated below the root; whether their values are kept; and whether a plunge goes on
@@ -73,32 +75,25 @@ BEST, ENOUGH, REACH = range(3)
 
 
 class Stock(NamedTuple):
-    """Nodes put aside: their sides, and what their parents knew. The last place is for the node to load."""
+    """Nodes put aside: their sides, and what their parents knew. The last place is for the node to load.
 
-    side: SignArray
-    group: IntArray
-    V: FloatArray  #: bounds on the value of flips
-    labelled: FloatArray  #: multipliers of the labelled rows,
-    members: IntArray  #: the margin set,
-    values: FloatArray  #: and its multipliers
+    A node has one row of each of two arrays, so that Python copies it at once.
+    """
+
     real: FloatArray  #: see above
-    whole: IntArray  #: see above
+    whole: NDArray[np.int32]  #: see above
     num: IntArray  #: see above
     level: FloatArray  #: see above
 
 
 def new_stock(n: int, m: int, rank: int) -> Stock:
     """Allocate; of many rows there is room for the children of one node only."""
-    places = 1 + int(np.clip(BYTES // (25 * m + 8 * n + 16 * rank + 100), 2, LARGEST))
+    most = rank + 4  #: members of a margin set
+    reals, wholes = REALS + n + most + 2 * m, WHOLES + most + 2 * m
+    places = 1 + int(np.clip(BYTES // (8 * reals + 4 * wholes), 2, LARGEST))
     return Stock(
-        side=np.zeros((places, m), dtype=np.int8),
-        group=np.zeros((places, m), dtype=np.int64),
-        V=np.zeros((places, 2, m)),
-        labelled=np.zeros((places, n)),
-        members=np.zeros((places, rank + 4), dtype=np.int64),
-        values=np.zeros((places, rank + 4)),
-        real=np.zeros((places, 2)),
-        whole=np.zeros((places, 3), dtype=np.int64),
+        real=np.zeros((places, reals)),
+        whole=np.zeros((places, wholes), dtype=np.int32),
         num=np.zeros(8, dtype=np.int64),
         level=np.zeros(3),
     )
@@ -182,7 +177,7 @@ def _wants_python(counter: IntArray, out: FloatArray, info: IntArray, cutoff: fl
         return True
     if counter[WORK] >= num[WORK_STOP] or n_nodes >= num[NODES_STOP]:
         return True
-    return bool(num[STORED] + 2 >= stock.side.shape[0])
+    return bool(num[STORED] + 2 >= stock.real.shape[0])
 
 
 @kernel
@@ -195,19 +190,20 @@ def promises(out: FloatArray, cutoff: float, n_nodes: int) -> bool:
 @spliced
 def _load(rows: Rows, box: Box, base: State, node: NodeArrays, stock: Stock) -> None:
     """Make the node in the last place the node at hand; no flip solution is known."""
-    place = stock.side.shape[0] - 1
+    place, n, m = stock.real.shape[0] - 1, rows.n, node.side.shape[0]
     real, whole = stock.real[place], stock.whole[place]
+    most = whole.shape[0] - WHOLES - 2 * m
+    labelled, values, V = real[REALS : REALS + n], real[REALS + n :], real[REALS + n + most :]
+    members, sides, groups = whole[WHOLES:], whole[WHOLES + most :], whole[WHOLES + most + m :]
     held = 0
-    for j in range(node.side.shape[0]):
-        node.side[j] = stock.side[place, j]
-        side = 1 if node.side[j] > 0 else -1 if node.side[j] < 0 else 0
-        node.group[j] = stock.group[place, j]
-        node.flips.V[0, j] = stock.V[place, 0, j]
-        node.flips.V[1, j] = stock.V[place, 1, j]
+    for j in range(m):
+        side = sides[j]
+        node.side[j], node.group[j] = side, groups[j]
+        node.flips.V[0, j], node.flips.V[1, j] = V[j], V[m:][j]
         node.flips.have[j], node.flips.witness[j] = 0, -1
-        set_side(box, rows.n + j, side)
+        set_side(box, n + j, side)
         if side != 0:
-            node.held[held] = rows.n + j
+            node.held[held] = n + j
             held += 1
     for x in range(node.info.shape[0]):
         node.info[x] = 0
@@ -217,11 +213,11 @@ def _load(rows: Rows, box: Box, base: State, node: NodeArrays, stock: Stock) -> 
     reset(base)
     size = whole[PLACE_SIZE]
     if size > 0:
-        for i in range(rows.n):
-            base.c[i] = stock.labelled[place, i]
+        for i in range(n):
+            base.c[i] = labelled[i]
         for a in range(size):
-            base.members[a] = stock.members[place, a]
-            base.c[base.members[a]] = stock.values[place, a]
+            base.members[a] = members[a]
+            base.c[members[a]] = values[a]
         base.number[SIZE], base.number[AGE] = size, STALE
         base.value[INTERCEPT] = real[PLACE_INTERCEPT]
 
@@ -260,26 +256,26 @@ def _put_aside(
     base: State, node: NodeArrays, graph: Graph, stock: Stock, n: int, j: int, side: int, bound: float
 ) -> None:
     """Store the node at hand with one more row held."""
-    place = stock.num[STORED]
-    for i in range(node.side.shape[0]):
-        stock.side[place, i] = node.side[i]
-        stock.group[place, i] = node.group[i]
-    stock.side[place, j] = side
+    m = node.side.shape[0]
+    real, whole = stock.real[stock.num[STORED]], stock.whole[stock.num[STORED]]
+    most = whole.shape[0] - WHOLES - 2 * m
+    labelled, values, V = real[REALS : REALS + n], real[REALS + n :], real[REALS + n + most :]
+    members, sides, groups = whole[WHOLES:], whole[WHOLES + most :], whole[WHOLES + most + m :]
+    for i in range(m):
+        sides[i], groups[i] = node.side[i], node.group[i]
+    sides[j] = side
     if stock.num[KEEPS_V] != 0:
-        for i in range(node.side.shape[0]):
-            stock.V[place, 0, i] = node.flips.V[0, i]
-            stock.V[place, 1, i] = node.flips.V[1, i]
-        _raise_values(stock.V[place], graph.value, graph.num[DIRECTION], j, side)
+        for i in range(m):
+            V[i], V[m:][i] = node.flips.V[0, i], node.flips.V[1, i]
+        _raise_values(V.reshape(2, m), graph.value, graph.num[DIRECTION], j, side)
     for i in range(n):
-        stock.labelled[place, i] = base.c[i]
+        labelled[i] = base.c[i]
     size = base.number[SIZE]
     for a in range(size):
-        stock.members[place, a] = base.members[a]
-        stock.values[place, a] = base.c[base.members[a]]
-    stock.real[place, PLACE_BOUND], stock.real[place, PLACE_INTERCEPT] = bound, base.value[INTERCEPT]
-    whole = stock.whole
-    whole[place, PLACE_DEPTH], whole[place, PLACE_SIZE] = stock.num[DEPTH], size
-    whole[place, PLACE_GROUPS] = node.info[GROUP_SIGN]
+        members[a], values[a] = base.members[a], base.c[base.members[a]]
+    real[PLACE_BOUND], real[PLACE_INTERCEPT] = bound, base.value[INTERCEPT]
+    whole[PLACE_DEPTH], whole[PLACE_GROUPS] = stock.num[DEPTH], node.info[GROUP_SIGN]
+    whole[PLACE_SIZE] = size
     stock.level[BEST] = min(stock.level[BEST], bound)
     stock.num[STORED] += 1
 

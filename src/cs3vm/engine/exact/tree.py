@@ -319,7 +319,7 @@ class Tree:
         """
         num = self.stock.num
         for place in range(num[STORED]):
-            self.frontier.push(Node.taken(self.stock, place))
+            self.frontier.push(Node.taken(self.stock, place, self.problem.m))
             self.crew.lock.notify()
         num[STORED] = 0
         self.n_nodes, self.depth = int(num[NODES]), int(num[DEPTH])
