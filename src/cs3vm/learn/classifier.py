@@ -112,7 +112,7 @@ class CS3VMClassifier(_Answers, ClassifierMixin, BaseEstimator):  # type: ignore
         convention: rows on the hyperplane may be counted on either side, so their labels are arbitrary.
     predictor
         What classifies new rows: ``"plane"``, the one that was found, or ``"student"``, an SVM with the same
-        kernel that learns from the given labels and from those in ``transduction_``; see
+        kernel that learns from the given labels, from ``transduction_`` and from a few further answers; see
         :mod:`cs3vm.learn.student`. ``"auto"`` is the student with a kernel (except for the method "svm") and
         the plane without one.
     totals_of

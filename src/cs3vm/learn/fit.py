@@ -8,7 +8,7 @@ and the report.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,8 @@ from .planes import Planes, assign_classes, plane_scores, score_rows
 from .remembered import Remembered
 from .scaling import RankScaling, Scaling
 from .sparse_rows import RowBasis
-from .student import learn_student, student_predicts
+from .student import Lesson, learn_student, student_predicts
+from .teachers import further_answers
 from .undecided import is_split, meet_totals, shuffle_within
 from .verdict import Judgement, judge
 
@@ -229,10 +230,14 @@ class Fit(Remembered):
     @cached_property
     def student_planes(self) -> tuple[FloatArray, FloatArray]:
         """The student's planes in the features of the problem; learnt when they are first asked for."""
-        codes = self._codes_by_problem
-        targets = [np.where(codes == c, 1.0, -1.0) for c in self.labels.plane_classes]
-        scores = plane_scores(self.results)
-        return learn_student(self.problem, targets, scores, self.parameters.C, self.parameters.seed)
+        labelled = self.rows[(self.labels.codes >= 0) & (self.weight > 0)]
+        more = further_answers(self.results, labelled, self.method, self.parameters)
+        teachers = [self, *(replace(self, results=results) for results in more)]
+        lessons = [
+            Lesson.of(one._codes_by_problem, one.labels.plane_classes, plane_scores(one.results))
+            for one in teachers
+        ]
+        return learn_student(self.problem, lessons, self.parameters.C, self.parameters.seed)
 
     @property
     def _codes_by_problem(self) -> IntArray:

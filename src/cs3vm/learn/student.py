@@ -3,17 +3,19 @@
 A plane that is bent to meet the count of its own rows is no good rule for other rows, least of all with a
 kernel. SVMs with the same kernel, taught by the labels of all rows, keep what the count told and forget how
 the plane went between the rows to meet it. There are two, one with the hinge loss and one with squares, and
-their mean predicts: each corrects some of the other's errors. They learn in the features of the fit.
+their mean predicts: each corrects some of the other's errors. They learn in the features of the fit, and
+from several teachers, see :mod:`cs3vm.learn.teachers`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve
 
-from .._typing import FloatArray, RowArray
+from .._typing import FloatArray, IntArray, RowArray
 from ..model.problem import Problem
 
 #: Which rule ``predict`` follows.
@@ -52,19 +54,32 @@ def student_predicts(predictor: str, method: str, *, has_kernel: bool, has_unlab
     return predictor == "student" or (has_kernel and method != "svm")
 
 
+class Lesson(NamedTuple):
+    """What one teacher says."""
+
+    targets: list[FloatArray]  #: for each plane a sign per row, labelled rows first
+    scores: FloatArray  #: of the unlabelled rows, a column per plane
+
+    @classmethod
+    def of(cls, codes: IntArray, plane_classes: Sequence[int], scores: FloatArray) -> Lesson:
+        """The classes of all rows, labelled ones first, as signs for the planes of these classes."""
+        return cls([np.where(codes == c, 1.0, -1.0) for c in plane_classes], scores)
+
+
 def learn_student(
-    problem: Problem, targets: Sequence[FloatArray], scores: FloatArray, price: float, seed: int
+    problem: Problem, lessons: Sequence[Lesson], price: float, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """The normals, a row for each vector of targets, and the intercepts, in the features of the problem.
+    """The normals, a row for each plane, and the intercepts, in the features of the problem.
+
+    They are the mean of what is learnt from each teacher alone. The SVM with squares is linear in its
+    targets, so it learns once, from their mean.
 
     Parameters
     ----------
     problem
         Has the rows, the prices of the labelled ones and the weights of the others.
-    targets
-        For each plane a sign per row, labelled rows first.
-    scores
-        Of the unlabelled rows, a column per plane.
+    lessons
+        What each teacher says about the same rows.
     price
         Of the slack of an unlabelled row of weight 1.
     seed
@@ -73,18 +88,22 @@ def learn_student(
     labelled, unlabelled = _teachers(problem.n, problem.m, np.random.default_rng(seed))
     rows = np.vstack([problem.X[labelled], problem.U[unlabelled]])
     chosen = np.append(labelled, problem.n + unlabelled)
+    prices = PRICE * np.append(problem.C[labelled], price * problem.weights[unlabelled])
     products, planes = rows @ rows.T, []
-    for target, column in zip(targets, scores.T, strict=True):
-        prices = PRICE * np.append(problem.C[labelled], price * problem.weights[unlabelled])
-        near, soft = (
-            np.append(
-                np.ones(len(labelled)),
-                trusted(column, target[problem.n :], problem.weights, share)[unlabelled],
+    for c in range(len(lessons[0].targets)):
+        hinges, targets = [], []
+        for target, column in ((lesson.targets[c], lesson.scores[:, c]) for lesson in lessons):
+            near, soft = (
+                np.append(
+                    np.ones(len(labelled)),
+                    trusted(column, target[problem.n :], problem.weights, share)[unlabelled],
+                )
+                for share in (NEAR, SOFT)
             )
-            for share in (NEAR, SOFT)
-        )
-        hinge = _svm(rows, products, target[chosen], prices * near)
-        planes.append(0.5 * (hinge + _least_squares(rows, products, target[chosen] * soft, prices)))
+            hinges.append(_svm(rows, products, target[chosen], prices * near))
+            targets.append(target[chosen] * soft)
+        least = _least_squares(rows, products, np.mean(targets, axis=0), prices)
+        planes.append(0.5 * (np.mean(hinges, axis=0) + least))
     return np.array([plane[:-1] for plane in planes]), np.array([plane[-1] for plane in planes])
 
 
