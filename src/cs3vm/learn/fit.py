@@ -7,7 +7,7 @@ and the report.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -230,14 +230,21 @@ class Fit(Remembered):
     @cached_property
     def student_planes(self) -> tuple[FloatArray, FloatArray]:
         """The student's planes in the features of the problem; learnt when they are first asked for."""
-        labelled = self.rows[(self.labels.codes >= 0) & (self.weight > 0)]
-        more = further_answers(self.results, labelled, self.method, self.parameters)
-        teachers = [self, *(replace(self, results=results) for results in more)]
+        teachers = [self, *(replace(self, results=results) for results in self._further_answers())]
         lessons = [
             Lesson.of(one._codes_by_problem, one.labels.plane_classes, plane_scores(one.results))
             for one in teachers
         ]
         return learn_student(self.problem, lessons, self.parameters.C, self.parameters.seed)
+
+    def _further_answers(self) -> Iterator[tuple[Result, ...]]:
+        """Of the student's other teachers."""
+        if self.kernel_map is None:
+            return iter(())
+        counts, is_labelled = self.weight > 0, self.labels.codes >= 0
+        order = np.append(np.flatnonzero(counts & is_labelled), np.flatnonzero(counts & ~is_labelled))
+        rows = self.scaling.transform(self.rows[order])
+        return further_answers(self.results, rows, self.kernel_map, self.method, self.parameters)
 
     @property
     def _codes_by_problem(self) -> IntArray:

@@ -2,17 +2,21 @@
 
 What limits a student is its teacher: one answer of many that are about as good. A further teacher is the
 answer where each labelled row counts a random number of times (the Bayesian bootstrap), searched for with
-little work and from the answer of the fit. Where two answers differ, the given labels do not decide between
-them, and the student takes the mean of what it learns from each.
+little work. Where two answers differ, the given labels do not decide between them, and the student takes the
+mean of what it learns from each.
+
+A search that ends by its work would end elsewhere if a single digit were another one. So that neither the
+order of the rows nor their units matter, teachers see rows with :data:`DIGITS` decimals, and a map of the
+kernel that is learnt from them in an order of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from .._typing import FloatArray, IntArray
 from ..methods import shares
@@ -22,82 +26,108 @@ from ..model.profiles import profiles
 from ..model.result import Result
 from ..model.status import Status
 from .baselines import BASELINES
+from .kernel import Kernel
+from .kernel_map import KernelMap, fit_kernel_map
 from .parameters import Parameters
-from .sparse_rows import is_wide, sparse_profiles
-from .student import MAX_ROWS
 
 #: Chosen on seeds 300 to 303 (280 samples of sets with up to 1500 rows, recommended kernel): new rows right
-#: by the student of the fit alone .7516, with three more teachers .19 ± .14 points more, with six .27 ± .16.
-#: With a third of C and three times C instead .28 ± .17, with both kinds .30 ± .15. Not better: a vote of the
-#: teachers, or the mean of their ranks as one; a linear plane (-.9 ± .4) or extra trees (-.4 ± .3) as second
-#: teacher; kernels on random halves of the columns (-.7 ± .5, seeds 300 and 301).
+#: by the student of the fit alone .7516, with six more teachers .37 ± .19 points more; with a third of C and
+#: three times C besides .44 ± .19. Not better: a vote of the teachers, or the mean of their ranks as one; a
+#: linear plane (-.9 ± .4) or extra trees (-.4 ± .3) as second teacher; kernels on random halves of the
+#: columns (-.7 ± .5, seeds 300 and 301).
 NUMBER = 6
-#: Of the search for each, and the share of the limit of the fit that it is at most: a tenth of a second. From
-#: the answer of the fit, teachers are as good as it. Without that start six gain .37 ± .19 with this work,
-#: and with a third of it they lose .3 ± .3: too poor, and nobody can tell how much work other data need.
+#: Of the search for each, and the share of the limit of the fit that it is at most: a tenth of a second. With
+#: a third of it six teachers lose .3 ± .3: too poor. Where a search does not come up to the answer of the
+#: fit, that answer teaches once more.
 WORK, WORK_SHARE = 1e8, 1 / 24
+#: The kernels with which this was tried, and the most rows: with more, a search with so little work gets
+#: nowhere, and to learn seven times takes long.
+KERNELS, MAX_ROWS = ("rbf", "laplacian"), 1500
+#: Decimals of scaled rows and factors, and digits of gamma: so many are the same in whatever order the rows
+#: come, and more than teachers need.
+DIGITS = 6
 #: No labelled row counts less than this: its price must be positive.
 LEAST = 1e-3
 
 
 def further_answers(
-    results: Sequence[Result], rows: Any, method: str, parameters: Parameters
+    results: Sequence[Result],
+    rows: FloatArray,
+    kernel_map: KernelMap,
+    method: str,
+    parameters: Parameters,
 ) -> Iterator[tuple[Result, ...]]:
-    """The answers of the other teachers, a result for each plane.
+    """The answers of the other teachers, a result for each plane; the rows are in the order of the fit's.
 
-    None where the method is a simple rule, where the heuristic does not know the norm, and with more than
-    :data:`~cs3vm.learn.student.MAX_ROWS` rows: there a search with so little work gets nowhere.
+    None where the method is a simple rule, with other kernels than :data:`KERNELS`, where groups have
+    thresholds of their own, and with more than :data:`MAX_ROWS` rows.
 
     Parameters
     ----------
     results
         Of the fit.
     rows
-        The labelled rows in the units of the user, in the order of the problem.
+        The scaled rows in the order of the problem, labelled ones first.
     """
     problem = results[0].problem
-    if method in BASELINES or problem.norm != "l2" or problem.n + problem.m > MAX_ROWS:
+    if method in BASELINES or kernel_map.kernel.name not in KERNELS:
         return
-    alike = _alike(rows, [result.problem.y for result in results])
+    if len(rows) > MAX_ROWS or problem.d != kernel_map.rank:
+        return
+    rows = np.round(rows, DIGITS) + 0.0  # no negative zeros
+    signs = np.column_stack([result.problem.y for result in results])
+    alike, classes = profiles(rows[: problem.n]), profiles(signs)
+    features = _features(rows, problem, signs, kernel_map.kernel, parameters)
     work = min(WORK, WORK_SHARE * (parameters.work_limit or shares.DIRECT_WORK)) / len(results)
     for number in range(NUMBER):
-        factors = chance_factors(alike, problem, np.random.default_rng([parameters.seed, number]))
-        yield tuple(_search(result, factors, work, parameters.seed) for result in results)
+        rng = np.random.default_rng([parameters.seed, number])
+        factors = chance_factors(alike, classes, problem.C, rng)
+        found = [_search(result, features, factors, work, parameters.seed) for result in results]
+        answers = tuple(result for result in found if result is not None)
+        yield answers if len(answers) == len(results) else tuple(results)
 
 
-def chance_factors(alike: IntArray, problem: Problem, rng: np.random.Generator) -> FloatArray:
+def _features(
+    rows: FloatArray, problem: Problem, signs: FloatArray, kernel: Kernel, parameters: Parameters
+) -> FloatArray:
+    """The rows mapped by the kernel, digit by digit the same in whatever order they come."""
+    known = np.vstack([signs, np.zeros((problem.m, signs.shape[1]))])
+    order = np.lexsort([*known.T, np.append(problem.C, problem.weights), *rows.T])
+    with threadpool_limits(1, user_api="blas"):  # how many there are shows in last digits
+        _, mapped = fit_kernel_map(
+            replace(kernel, gamma=float(f"{kernel.gamma:.{DIGITS}g}")),
+            rows,
+            order,
+            n_components=parameters.n_components,
+            exact_limit=parameters.exact_kernel_limit,
+            random_state=parameters.seed,
+        )
+    features = np.empty_like(mapped)
+    features[order] = mapped
+    return features
+
+
+def chance_factors(
+    alike: IntArray, classes: IntArray, prices: FloatArray, rng: np.random.Generator
+) -> FloatArray:
     """How many times its price each labelled row has; a class has its price as a whole.
 
     Rows that are equal have the same factor, so that neither the order of the rows matters nor whether a row
     is there twice or has twice the weight.
     """
     factors = rng.exponential(size=int(alike.max()) + 1)[alike]
-    for sign in (-1.0, 1.0):
-        own = problem.y == sign
-        if own.any():
-            factors[own] *= problem.C[own].sum() / (problem.C[own] @ factors[own])
-    return np.maximum(factors, LEAST)
+    factors *= (np.bincount(classes, prices) / np.bincount(classes, prices * factors))[classes]
+    return np.asarray(np.maximum(np.round(factors, DIGITS), LEAST))
 
 
-def _alike(rows: Any, targets: Sequence[FloatArray]) -> IntArray:
-    """A number for each labelled row by its features and class alone: the same for equal rows."""
-    own = sparse_profiles(rows) if is_wide(rows) else profiles(rows)
-    return profiles(np.column_stack([own, *targets]))
-
-
-def _search(result: Result, factors: FloatArray, work: float, seed: int) -> Result:
-    """The answer with these factors, or that of the fit if the search does not even come up to it."""
-    problem = replace(result.problem, C=result.problem.C * factors)
-    found = solve(
-        problem,
-        "direct",
-        time_limit=np.inf,
-        work_limit=work,
-        random_state=seed,
-        nodes=0,
-        starts=[result.coef],
-    )
+def _search(
+    result: Result, features: FloatArray, factors: FloatArray, work: float, seed: int
+) -> Result | None:
+    """The answer with these factors; None if the search does not even come up to that of the fit."""
+    known = replace(result.problem, C=result.problem.C * factors)
+    problem = replace(known, X=features[: known.n], U=features[known.n :])
+    found = solve(problem, "direct", time_limit=np.inf, work_limit=work, random_state=seed, nodes=0)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt  # the search had kept it to itself
-    known = problem.objective(np.asarray(result.coef), result.intercept, np.asarray(result.z))
-    return found if found.found and found.objective <= known else result
+    value = known.objective(np.asarray(result.coef), result.intercept, np.asarray(result.z))
+    return found if found.found and found.objective <= value else None
