@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from .._typing import FloatArray, IntArray, LabelArray, RowArray
 from ..exceptions import CS3VMError, InvalidProblemError, Note
@@ -217,15 +218,16 @@ def _features(
     kernel = make_kernel(
         parameters.kernel, parameters.gamma, parameters.degree, parameters.coef0, X[rows], weight[rows]
     )
-    kernel_map, features = fit_kernel_map(
-        kernel,
-        X,
-        rows,
-        n_components=parameters.n_components,
-        exact_limit=parameters.exact_kernel_limit,
-        random_state=parameters.seed,
-        seconds=parameters.time_limit,
-    )
+    with threadpool_limits(1, user_api="blas"):  # last digits tell how many there are
+        kernel_map, features = fit_kernel_map(
+            kernel,
+            X,
+            rows,
+            n_components=parameters.n_components,
+            exact_limit=parameters.exact_kernel_limit,
+            random_state=parameters.seed,
+            seconds=parameters.time_limit,
+        )
     if kernel_map.rank == 0:
         raise InvalidProblemError(
             f"the kernel {kernel} is 0 for all pairs of rows, so nothing tells them apart: give features "
