@@ -32,8 +32,9 @@ FOLDS, REPEATS = 5, 1
 PATIENCE = 6
 #: The work of all searches of one model together, so that every machine makes the same ones: about 2 seconds.
 WORK = 1.6e9
-#: The guard beside it: so often as long as the fit itself took, or so many seconds.
-GUARD, LEAST_SECONDS = 2.0, 5.0
+#: The guard beside it, shared out among the searches: so often as long as the fit itself took, or so many
+#: seconds, thirty times what the work takes, lest a busy machine estimates something else than an idle one.
+GUARD, LEAST_SECONDS = 2.0, 60.0
 #: Larger data are represented by a sample: so many rows without and with a label.
 MOST_UNLABELLED, MOST_LABELLED = 5000, 2000
 #: The kernel of another model has at most so many landmarks: its promise is asked for, not its answer.
