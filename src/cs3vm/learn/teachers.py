@@ -5,8 +5,8 @@ answer where each labelled row counts a random number of times (the Bayesian boo
 little work. Where two answers differ, the given labels do not decide between them, and the student takes the
 mean of what it learns from each.
 
-A search that ends by its work would end elsewhere if a single digit were another one. So that neither the
-order of the rows nor their units matter, teachers see rows with :data:`DIGITS` decimals, and a map of the
+A search that ends by its work would end elsewhere if a single digit were another one. So that the
+order of the rows does not matter, nor with ranks their units, teachers see rows with :data:`DIGITS` decimals, and a map of the
 kernel that is learnt from them in an order of their own.
 """
 
