@@ -5,9 +5,9 @@ answer where each labelled row counts a random number of times (the Bayesian boo
 little work. Where two answers differ, the given labels do not decide between them, and the student takes the
 mean of what it learns from each.
 
-A search that ends by its work would end elsewhere if a single digit were another one. So that the
-order of the rows does not matter, nor with ranks their units, teachers see rows with :data:`DIGITS` decimals, and a map of the
-kernel that is learnt from them in an order of their own.
+A search that ends by its work would end elsewhere if a single digit were another one. So that the order of
+the rows does not matter, nor with ranks their units, teachers see rows with :data:`DIGITS` decimals, and a
+map of the kernel that is learnt from them in an order of their own.
 """
 
 from __future__ import annotations
