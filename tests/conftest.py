@@ -70,7 +70,7 @@ SLOW = (
     "tests/engine/heuristic/test_tilt.py::test_tiny_tables_of_categories",
     "tests/engine/test_jit.py::TestNoPlace",
     "tests/engine/test_warm_up.py::test_a_later_process_finds_every_kernel",
-    "tests/engine/test_warm_up.py::test_of_several_processes_one_compiles_and_says_so_once",
+    "tests/engine/test_compiling.py::test_of_several_processes_one_compiles_and_says_so_once",
     "tests/experiments/test_run.py",
     "tests/experiments/test_studies.py",
     "tests/faults/",
@@ -176,7 +176,7 @@ SLOW = (
 )
 #: Tests of a failing machine, some minutes in all: ``make faults`` runs them.
 FAULTS = (
-    "tests/engine/test_warm_up.py::test_each_kernel_is_compiled_once",
+    "tests/engine/test_warm_up.py::test_each_kernel_is_compiled_once_and_found_by_the_first_process_too",
     "tests/faults/test_cache.py::test_a_cold_cache_and_eight_processes",
     "tests/faults/test_cache.py::test_a_fit_with_no_place_for_the_cache",
     "tests/faults/test_disk.py::test_killed_at_every_access_no_file_is_half",

@@ -9,13 +9,14 @@ The rooms of the house. Each may import from those above it, never from those be
     datasets          a synthetic survey to try things on
     convex            the SVM with held rows: interior point, linear programme, safe dual bounds
     proofs            proofs of optimality as files, and their checker
-    engine.jit        compiling: decorators and the cache
+    engine.jit        decorators that compile, and the cache
+    engine.compiling  who compiles, and that others wait
     engine.core       what both searches share: arrays, node solver, safe bounds, relaxation
     engine.passes     rows in pieces: scores, bins and sums of one piece
     engine.heuristic  good planes fast: starts, count steps, cells, subsamples
     engine.exact      the tree: frontier, nodes, flips, pairs, groups, incumbent, proof writer
     engine.boxes      few features: boxes of directions, cuts, counts in a box, the search over boxes
-    engine.warm_up    what compiles first
+    engine.warm_up    what is compiled first
     solvers           one function ``Problem -> Result`` per backend: bnb, scip, gurobi, highs
     methods           the paper's algorithms and ours, over solvers: svm, rcm, ircm, wircm, direct, auto
     learn             scikit-learn's side: labels, totals, scaling, kernels, the fit, the classifier

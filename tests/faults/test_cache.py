@@ -208,7 +208,7 @@ def test_a_cold_cache_and_eight_processes(tmp_path):
     assert [process.returncode for process in processes] == [0] * 8, said
     answers = [json.loads(output) for output, _ in ends]
     assert [labels for labels, _ in answers] == [fit(0)] * 8
-    assert sorted(count > 0 for _, count in answers) == [False] * 7 + [True], answers
+    assert [count for _, count in answers] == [0] * 8  # helpers compiled
     assert said.count("compiling the exact engine: this") == 1
 
 

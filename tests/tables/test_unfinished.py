@@ -128,7 +128,7 @@ def test_what_is_read_back_runs_no_code(tmp_path):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("cs3vm.engine.warm_up", "Popen"),
+        ("cs3vm.engine.compiling", "Popen"),
         ("cs3vm.tables.unfinished", "Path"),
         ("cs3vm.tables.unfinished", "shutil.rmtree"),
         ("cs3vm.tables.unfinished", "Path.home"),

@@ -209,6 +209,12 @@ def _is_complete(index: Any) -> bool:
     return len(names) > 0 and all(os.path.exists(index._data_path(name)) for name in names)
 
 
+def cache_folder() -> str | None:
+    """Where compiled code is kept, the first of several folders; None where none is."""
+    folders = (kernel.stats.cache_path for kernel in KERNELS)
+    return min(filter(None, folders), default=None)
+
+
 def remove_stale() -> None:
     """Remove what was compiled from other source files by this version of Python."""
     python = f".py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}."

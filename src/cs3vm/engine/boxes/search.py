@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from heapq import heappop, heappush
 from itertools import count
 from time import perf_counter
@@ -12,10 +11,10 @@ import numpy as np
 from ..._typing import FloatArray, IntArray
 from ...model.problem import Problem
 from ...model.status import TracePoint, relative_gap
+from ..compiling import ready
 from ..core.relaxation import unbeatable_level
 from ..exact.crew import Options, Stopped
 from ..exact.incumbent import Incumbent
-from ..jit import is_compiled
 from .arrays import (
     AXIS,
     BASE,
@@ -50,7 +49,6 @@ from .arrays import (
 from .examine import examine
 from .scope import varying_columns
 
-logger = logging.getLogger(__name__)
 #: Up to so many open rows per feature a row is divided, and not the box.
 _ROWS_PER_FEATURE = 2
 _SMALLEST_GAP = 1e-8
@@ -238,14 +236,16 @@ class BoxSearch:
 
 
 def prepare() -> None:
-    """Compile, or load what was compiled, by a search with few rows; once per process."""
+    """Compile, or load what was compiled; once per process."""
     if not examine.signatures:  # type: ignore[attr-defined]
-        if not is_compiled(examine):
-            logger.warning("compiling the search over boxes: this happens once and takes about half a minute")
-        rng = np.random.default_rng(0)
-        problem = Problem(
-            rng.normal(size=(4, 2)), np.array([1.0, 1.0, -1.0, -1.0]), rng.normal(size=(6, 2)), 3
-        )
-        incumbent = Incumbent(problem)
-        incumbent.offer_plane(np.zeros(2))
-        BoxSearch(problem, incumbent, Options(deadline=np.inf, node_limit=8), 0.0, 0.0, 0.0).run()
+        with ready("search over boxes", compile_boxes):
+            compile_boxes()
+
+
+def compile_boxes() -> None:
+    """Call every kernel of the search over boxes, with few rows."""
+    rng = np.random.default_rng(0)
+    problem = Problem(rng.normal(size=(4, 2)), np.array([1.0, 1.0, -1.0, -1.0]), rng.normal(size=(6, 2)), 3)
+    incumbent = Incumbent(problem)
+    incumbent.offer_plane(np.zeros(2))
+    BoxSearch(problem, incumbent, Options(deadline=np.inf, node_limit=8), 0.0, 0.0, 0.0).run()

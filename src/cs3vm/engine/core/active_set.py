@@ -192,7 +192,7 @@ def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held
     """The most violated row, or -1."""
     # violations of a target up to this are rounding
     rounding = max(1e-10, 1e-13 * rows.size * np.sqrt(dot(st.w, st.w)))
-    worst, who, loss, many = rounding, -1, 0.0, 0
+    worst, who, loss, many = rounding, NO_ROW, 0.0, 0
     Z, w, b, inside = rows.Z, st.w, st.value[INTERCEPT], st.inside
     c, f, p, lo, hi = st.c, st.f, box.p, box.lo, box.hi
     for i in range(rows.n):
@@ -204,7 +204,7 @@ def _worst(rows: Rows, box: Box, st: State, tmp: Scratch, held: IntArray, n_held
                 if abs(g) > worst:
                     worst, who = abs(g), i
     if many > rows.Z.shape[1] and loss <= _NEGLIGIBLE * st.value[DUAL]:
-        worst, who = rounding, -1
+        worst, who = rounding, NO_ROW
     tmp.counter[WORK] += rows.n
     labelled, most, anew = who, worst, False
     while True:

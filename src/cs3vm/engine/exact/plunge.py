@@ -197,7 +197,7 @@ def _load(rows: Rows, box: Box, base: State, node: NodeArrays, stock: Stock) -> 
     members, sides, groups = whole[WHOLES:], whole[WHOLES + most :], whole[WHOLES + most + m :]
     held = 0
     for j in range(m):
-        side = sides[j]
+        side = ZERO + sides[j]  # else set_side is compiled for two kinds of numbers
         node.side[j], node.group[j] = side, groups[j]
         node.flips.V[0, j], node.flips.V[1, j] = V[j], V[m:][j]
         node.flips.have[j], node.flips.witness[j] = 0, -1
