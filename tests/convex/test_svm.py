@@ -129,3 +129,17 @@ def test_the_root_bound_is_the_svm_and_what_must_be_miscounted():
     least = svm_with_sides(problem, problem.side) + 3.0 * 3
     assert svm.root_bound(problem) == pytest.approx(least, rel=1e-4)
     assert svm.root_bound(problem) <= least + 1e-7
+
+
+def test_more_rows_that_violate_their_side_than_there_are_rounds_for(monkeypatch):
+    """Rows enter a few at a time; if they never suffice, what was found for those that did is a bound."""
+    m = 3000
+    problem = Problem([[1.0], [-1.0]], [1, -1], np.zeros((m, 1)), m, side=np.ones(m), side_margin=0.1)
+
+    def never_enough(problem, rows, side):
+        return np.zeros(1), -1.0, np.zeros(2), np.zeros(len(rows))
+
+    monkeypatch.setattr(svm, "_interior_point", never_enough)
+    solution = svm._solve(problem, problem.side)
+    assert solution.beta.shape == (m,)
+    assert solution.bound <= 0.0

@@ -23,6 +23,8 @@ def tiny(rng: np.random.Generator, norm: str = "l2", extreme: bool | None = None
     if rng.random() < 0.08:  # equal up to the last digits
         i, j = rng.integers(m, size=2)
         U[i] = U[j] * (1.0 + 2.0**-52 * rng.integers(0, 4, d) * 2.0 ** rng.integers(0, 30))
+    if rng.random() < 0.12:  # a few kinds of rows
+        U = U[rng.integers(min(m, 2), size=m)]
     if rng.random() < 0.15:
         U[rng.integers(m)] = X[rng.integers(n)]
     y = np.where(rng.random(n) < 0.6, 1, -1)

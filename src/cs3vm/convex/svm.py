@@ -76,8 +76,9 @@ def _solve(problem: Problem, side: SignArray) -> ConvexSolution:
     """Solve the SVM with held rows, which enter lazily: most of them are never active."""
     core = _interior_point if problem.norm == "l2" else linear_svm
     held = np.flatnonzero(side)
-    rows = np.zeros(0, dtype=np.intp)
+    new = rows = np.zeros(0, dtype=np.intp)
     for _ in range(30):
+        rows = np.append(rows, new)
         w, b, alpha, beta = core(problem, rows, side)
         signed = side[held] * problem.scores(w, b)[held] - problem.side_margin
         scale = 1.0 + float(np.abs(signed).max(initial=0.0))
@@ -86,7 +87,7 @@ def _solve(problem: Problem, side: SignArray) -> ConvexSolution:
         if len(new) == 0:
             break
         worst_first = np.argsort((side * problem.scores(w, b))[new])
-        rows = np.append(rows, new[worst_first[: 60 + 3 * problem.d]])
+        new = new[worst_first[: 60 + 3 * problem.d]]
     full_beta = np.zeros(problem.m)
     full_beta[rows] = side[rows] * beta
     bound = dual_bound(problem, alpha, full_beta, problem.svm_value(w, b))

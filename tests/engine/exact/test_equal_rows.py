@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cs3vm import Problem, Status, verify
+from cs3vm.engine.core import relaxation
 from cs3vm.model.totals import Total, Totals
 from cs3vm.solvers.bnb_ import solve
 from tests.engine.exact.test_tree import check
@@ -78,3 +79,63 @@ def test_proofs_are_about_the_given_rows(seed: int, tmp_path: Path) -> None:
     best = solve(problem, proof=tmp_path / "proof", time_limit=600.0)
     assert best.extras["proof"]
     assert verify(problem, tmp_path / "proof")
+
+
+# -- what is found out about a row holds for those that equal it ------------------------------------
+@pytest.mark.parametrize("rows", [np.zeros((0, 2)), np.zeros((1, 2)), np.zeros((5, 1)), np.zeros((4, 0))])
+def test_all_rows_in_one_circle(rows):
+    first, twin = relaxation._equal(rows)
+    m = len(rows)
+    np.testing.assert_array_equal(first, np.zeros(m))
+    np.testing.assert_array_equal(twin, (np.arange(m) + 1) % max(m, 1))
+
+
+def test_circles_of_equal_rows() -> None:
+    rows = np.array([[1.0], [2.0], [1.0], [-0.0], [0.0], [1.0], [3.0]])
+    first, twin = relaxation._equal(rows)
+    assert first.tolist() == [0, 1, 0, 3, 3, 0, 6]
+    assert twin.tolist() == [2, 1, 5, 4, 3, 0, 6]
+
+
+def each_by_itself(rows):
+    return np.arange(len(rows)), np.arange(len(rows))
+
+
+def crowd(seed: int, kinds: int, most: int, margin: float, several: bool = False, d: int = 3) -> Problem:
+    """Noise, and every unlabelled row up to so many times: most nodes are closed by groups."""
+    rng = np.random.default_rng(seed)
+    X, some = rng.normal(size=(16, d)), rng.normal(size=(kinds, d))
+    U = some[np.repeat(np.arange(kinds), rng.integers(1, most + 1, kinds))]
+    U = U[rng.permutation(len(U))]
+    weights = [np.ones(len(U)), rng.integers(1, 4, len(U)).astype(float)][seed % 2]
+    total: float | Totals = float(weights.sum() // 4)
+    if several:
+        half = len(U) // 2
+        parts = [np.arange(half), np.arange(half // 2, len(U))]  # equal rows have different totals
+        total = Totals([Total(rows, float(weights[rows].sum() // 4)) for rows in parts])
+    y = np.where(rng.random(16) < 0.7, 1, -1)
+    return Problem(X, y, U, total, weights=weights, side_margin=margin)
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one total", "two totals"])
+@pytest.mark.parametrize("margin", [0.0, 1e-3, 0.2])
+def test_the_optimum_of_every_row_by_itself(margin, several, monkeypatch):
+    problems = [crowd(seed, 18, 5, margin, several) for seed in range(6)]
+    found = [solve(problem, time_limit=600.0, boxes=False) for problem in problems]
+    monkeypatch.setattr(relaxation, "_equal", each_by_itself)
+    for problem, result in zip(problems, found, strict=True):
+        expected = solve(problem, time_limit=600.0, boxes=False)
+        check(problem, result, expected.objective)
+        assert expected.status is Status.OPTIMAL
+    assert sum(result.extras["group_closed"] for result in found) > 0
+
+
+@pytest.mark.parametrize("margin", [0.0, 1e-3])
+def test_a_node_costs_as_much_as_with_one_row_of_each_kind(margin, monkeypatch):
+    problem = crowd(0, 40, 8, margin, d=6)
+    once = solve(problem, node_limit=50, time_limit=600.0)
+    monkeypatch.setattr(relaxation, "_equal", each_by_itself)
+    often = solve(problem, node_limit=50, time_limit=600.0)
+    assert once.extras["pivots"] < 0.5 * often.extras["pivots"]
+    assert once.extras["flips"] < often.extras["flips"]
+    assert once.extras["pairs"] < 0.2 * often.extras["pairs"]

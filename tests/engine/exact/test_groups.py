@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -58,10 +60,12 @@ def test_the_oracle_in_the_plane_is_brute_force() -> None:
         assert brute_force_in_the_plane(problem) == pytest.approx(brute_force(problem), rel=1e-6, abs=1e-8)
 
 
-@pytest.mark.parametrize("node_limit", [1, 10, 60])
-def test_no_group_can_flip_below_the_cutoff(node_limit: int) -> None:
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("node_limit", [1, 10, 30])
+def test_no_group_can_flip_below_the_cutoff(node_limit: int, times: int) -> None:
     """What the engine's groups at some node claim, checked row by row with another solver."""
     problem = hard_problem(0)
+    problem = replace(problem, U=np.repeat(problem.U, times, axis=0), weights=None, side=None)
     incumbent = Incumbent(problem)
     incumbent.offer(improve(problem, time_limit=600.0))
     options = Options(np.inf, node_limit=node_limit, joint=False)
@@ -73,6 +77,7 @@ def test_no_group_can_flip_below_the_cutoff(node_limit: int) -> None:
     groups = [np.flatnonzero(node.group == g) for g in range(1, int(node.group.max()) + 1)]
     assert len(groups) > 0
     for members in groups:
+        assert len(np.unique(problem.U[members], axis=0)) == len(members)  # of equal rows one
         if np.all(node.side[members] != node.info[GROUP_SIGN]):  # none was made to stay since
             sides = node.side.copy()
             sides[members] = -node.info[GROUP_SIGN]

@@ -104,7 +104,7 @@ class Candidates(NamedTuple):
 
     row: IntArray
     v: FloatArray  #: their flip values
-    e: FloatArray  #: their weights
+    copies: FloatArray  #: of the first of equal rows: how many of them may flip and are in no group
     suffix: FloatArray  #: bounds on every point in which this or a more expensive candidate flips
 
 
@@ -158,6 +158,8 @@ class NodeArrays(NamedTuple):
     mark: IntArray  #: the same at a lower level
     out: FloatArray  #: see above
     info: IntArray  #: see above
+    first: IntArray  #: the first of the rows that are equal to it,
+    twin: IntArray  #: and the next of them, in a circle: each is its own where no other is equal
 
 
 class Limits(NamedTuple):
@@ -207,8 +209,8 @@ def new_scratch(n_labelled: int, m: int, d: int, rank: int) -> Scratch:
     )
 
 
-def new_node(m: int, rank: int, sums: Sums) -> NodeArrays:
-    """Allocate the arrays of a node, apart from the totals."""
+def new_node(m: int, rank: int, sums: Sums, first: IntArray, twin: IntArray) -> NodeArrays:
+    """Allocate the arrays of a node, apart from the totals and from which rows are equal."""
 
     def numbers() -> IntArray:
         return np.zeros(m, dtype=np.int64)
@@ -228,9 +230,11 @@ def new_node(m: int, rank: int, sums: Sums) -> NodeArrays:
         held=numbers(),
         new=numbers(),
         flips=flips,
-        listed=Candidates(row=numbers(), v=np.zeros(m), e=np.zeros(m), suffix=np.zeros(m)),
+        listed=Candidates(row=numbers(), v=np.zeros(m), copies=np.zeros(m), suffix=np.zeros(m)),
         group=numbers(),
         mark=numbers(),
         out=np.zeros(11),
         info=np.zeros(7, dtype=np.int64),
+        first=first,
+        twin=twin,
     )

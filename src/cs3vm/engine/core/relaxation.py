@@ -11,6 +11,7 @@ import numpy as np
 from ..._typing import FloatArray, IntArray, SignArray
 from ...convex.svm import ConvexSolution, dual_bound, solve_convex
 from ...model.problem import Problem
+from ...model.profiles import profiles
 from ..jit import NO_ROW
 from .active_set import DONE, TO_THE_END, copy_state, reset, set_sides, solve
 from .arrays import AGE, INTERCEPT, SIZE, STALE, Box, Limits, Rows, Sums, new_node, new_scratch, new_state
@@ -48,7 +49,7 @@ class Relaxation:
         rank = self.rows.Z.shape[1]
         self.base, self.spare = new_state(n, n + m, rank), new_state(n, n + m, rank)
         self.tmp = new_scratch(n, m, problem.d, rank)
-        self.node = new_node(m, rank, _sums(problem))
+        self.node = new_node(m, rank, _sums(problem), *_equal(problem.U))
 
     def _box(self, relax: FloatArray) -> Box:
         problem = self.problem
@@ -173,6 +174,17 @@ def rotated(problem: Problem) -> Rotated:
     if X.size + rows.K.size <= KEPT_NUMBERS:
         _KEPT[problem] = found
     return found
+
+
+def _equal(rows: FloatArray) -> tuple[IntArray, IntArray]:
+    """For each row the first of those that are equal to it, and the next of them, in a circle."""
+    kind = profiles(rows)
+    order = np.argsort(kind, kind="stable")
+    starts = np.flatnonzero(np.diff(kind[order], prepend=-1))
+    twin = np.empty_like(order)
+    twin[order] = np.roll(order, -1)
+    twin[order[np.append(starts, len(rows))[1:] - 1]] = order[starts]  # from the last to the first
+    return order[starts][kind], twin
 
 
 def _sums(problem: Problem) -> Sums:

@@ -146,12 +146,25 @@ def flip_all(
             tmp.counter[FLIPS] += 1
             value = flips.V[row, j] = max(flips.V[row, j], safe_bound(rows, box, st, tmp.wx, lim))
             set_side(box, i, ZERO)
+            _tell_equals(node, j, row)
             if outcome == DONE and value < stop:
                 _testify(rows.Z, node, a, j, row)
                 tmp.counter[WORK] += a * rows.Z.shape[1]
             since += 1
             changed = useful == USEFUL
     return True
+
+
+@inner_kernel
+def _tell_equals(node: NodeArrays, j: int, row: int) -> None:
+    """What is known of the flip of row j holds for the rows that are equal to it."""
+    flips, t = node.flips, node.twin[j]
+    while t != j:
+        flips.V[row, t] = max(flips.V[row, t], flips.V[row, j])
+        flips.have[t] = flips.have[j]
+        for x in range(flips.plane.shape[1]):
+            flips.plane[t, x] = flips.plane[j, x]
+        t = node.twin[t]
 
 
 @inner_kernel
@@ -212,7 +225,9 @@ def update_scores(rows: Rows, st: State, node: NodeArrays, tmp: Scratch) -> None
 
 @inner_kernel
 def hold(box: Box, node: NodeArrays, j: int, side: int) -> None:
-    """Fix the side of the unlabelled row j in this node."""
+    """Fix the side of the unlabelled row j in this node, unless that was done with an equal row."""
+    if node.side[j] != 0:
+        return
     i = box.p.shape[0] - node.side.shape[0] + j
     node.side[j] = side
     set_side(box, i, side)
@@ -220,6 +235,28 @@ def hold(box: Box, node: NodeArrays, j: int, side: int) -> None:
     node.info[N_HELD] += 1
     node.new[node.info[N_NEW]] = j
     node.info[N_NEW] += 1
+    t = node.twin[j]
+    while t != j:  # the node solver need not know of them
+        if node.side[t] == 0 and goes_along(node, j, side, t, box.strip[i] > 0.0):
+            node.side[t] = side
+        t = node.twin[t]
+
+
+@inner_kernel
+def goes_along(node: NodeArrays, j: int, side: int, t: int, apart: bool) -> bool:
+    """Whether row t, which is equal to row j, has its side, too.
+
+    If rows keep apart from the plane, all equal ones are on one side. Else they may be split; but where it
+    makes no difference which of them are positive, these are the first ones.
+    """
+    sums = node.sums
+    alike = sums.row[t] == sums.row[j]
+    length = sums.start[j + 1] - sums.start[j]
+    alike = alike and sums.start[t + 1] - sums.start[t] == length
+    if alike:
+        for k in range(length):
+            alike = alike and sums.total[sums.start[t] + k] == sums.total[sums.start[j] + k]
+    return apart or (alike and (t > j) == (side < 0))
 
 
 @inner_kernel

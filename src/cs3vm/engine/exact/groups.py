@@ -74,7 +74,7 @@ def tighten_by_groups(
     for j in range(node.side.shape[0]):
         if node.side[j] == 0 and own_side(node.score, j) == direction and is_in(sums, j, lead):
             available += sums.row[j]
-            n_available += 1
+            n_available += node.first[j] == j
     enough = available >= 2.0 * room  # every group has two rows at least
     if n_available > _MOST or not (enough or raises > 0):
         return
@@ -145,11 +145,13 @@ def _pack(
 ) -> float:
     """Form more groups for this level until none is found or they cannot suffice; return their weight."""
     group, side, held, n_held = node.mark, node.side, node.held, node.info[N_HELD]
+    copies, least = node.listed.copies, node.listed.suffix
     direction = node.info[SIGN]
     flips = node.flips.V[0 if direction > 0 else 1]
     last, free, left, used = 0, 0, 0.0, 0
     for j in range(group.shape[0]):
         last = max(last, group[j])
+        copies[j] = 0.0
     for j in range(group.shape[0]):
         if side[j] != 0 or group[j] != 0 or not is_in(node.sums, j, node.info[LEAD]):
             continue
@@ -158,9 +160,11 @@ def _pack(
             group[j] = last
             weight += node.sums.row[j]
         else:
-            set_side(box, rows.n + j, -direction)
-            held[n_held + free] = rows.n + j
-            free += 1
+            if copies[node.first[j]] == 0.0:
+                set_side(box, rows.n + j, -direction)
+                held[n_held + free] = rows.n + j
+                free += 1
+            copies[node.first[j]] += 1.0
             left += node.sums.row[j]
     start, size = last, 2.0
     while weight + left / size > node.out[ROOM] and tmp.counter[WORK] < limit:
@@ -168,30 +172,53 @@ def _pack(
         _flip_some(rows, box, st, tmp, node, free, level)
         if safe_bound(rows, box, st, tmp.wx, lim) < level:
             break
-        last += 1
-        least, remain = np.inf, 0
+        members, times = 0, node.side.shape[0]
         for a in range(n_held, n_held + free):
-            i = held[a]
-            if st.c[i] != 0.0:  # the bound needs it
-                group[i - rows.n] = last
-                least = min(least, node.sums.row[i - rows.n])
-                left -= node.sums.row[i - rows.n]
-                set_side(box, i, ZERO)
-            else:
-                held[n_held + remain] = i
-                remain += 1
-        if remain == free:  # the node itself costs so much
+            if st.c[held[a]] != 0.0:  # the bound needs it
+                members += 1
+                times = min(times, int(copies[node.first[held[a] - rows.n]]))
+        if members == 0:  # the node itself costs so much
             weight = np.inf
             break
-        used += free - remain
+        for turn in range(times):
+            least[turn] = np.inf
+        remain = 0
+        for a in range(n_held, n_held + free):
+            i = held[a]
+            if st.c[i] != 0.0:
+                set_side(box, i, ZERO)
+                for turn in range(times):  # equal rows form the same group once more
+                    j = _next_free(node, group, i - rows.n) if turn > 0 else i - rows.n
+                    group[j] = last + 1 + turn
+                    least[turn] = min(least[turn], node.sums.row[j])
+                    left -= node.sums.row[j]
+                copies[node.first[i - rows.n]] -= times
+                if copies[node.first[i - rows.n]] == 0.0:
+                    continue
+                i = rows.n + _next_free(node, group, i - rows.n)
+                set_side(box, i, -direction)
+            held[n_held + remain] = i
+            remain += 1
+        for turn in range(times):
+            weight += least[turn]
+        last += times
+        used += members * times
         free = remain
-        weight += least
         size = max(2.0, used / (last - start))
     for a in range(n_held, n_held + free):
         set_side(box, held[a], ZERO)
     if last > start + 3:
         node.out[GROUP_SIZE] = 0.9 * node.out[GROUP_SIZE] + 0.1 * size
     return weight
+
+
+@inner_kernel
+def _next_free(node: NodeArrays, group: IntArray, j: int) -> int:
+    """The next of the rows that are equal to row j which may flip and is in no group; there is one."""
+    t = int(node.twin[j])
+    while node.side[t] != 0 or group[t] != 0 or not is_in(node.sums, t, node.info[LEAD]):
+        t = int(node.twin[t])
+    return t
 
 
 @spliced

@@ -105,6 +105,8 @@ def tighten(box: Box, node: NodeArrays, graph: Graph, lim: Limits, fix: bool) ->
         flipped += 1
     if changed + flipped == 0 and graph.num[DIRECTION] == node.info[SIGN]:
         changed = _tighten_jointly(box, node, graph, lim, n)
+    while left > flipped and node.side[order[left - 1]] != 0:  # fixed with an equal row, or by the graph
+        left -= 1
     if left > flipped:
         node.info[BRANCH_ROW] = order[left - 1]
         node.out[FLIP_BOUND] = max(node.out[BOUND], suffix[left - 1])

@@ -79,6 +79,9 @@ class PairValues:
         stop = self.limits.cutoff - float(node.out[LEAST_PRICE])
         cheap = node.flips.V[0 if direction > 0 else 1] < stop
         listed = np.flatnonzero((node.side == 0) & ((node.score > 0.0) == (direction > 0)) & cheap)
+        kinds = node.first[listed]
+        alike = {int(j): listed[kinds == node.first[j]] for j in listed}  # equal rows have the same pairs
+        listed = listed[np.sort(np.unique(kinds, return_index=True)[1])]
         listed = np.random.default_rng(0).permutation(listed)
         # where i is over in the solution with j forced over, v_ij is v_j
         planes = node.flips.plane[listed]
@@ -103,7 +106,10 @@ class PairValues:
                 n + partners,
                 values,
             )
-            value[j, partners] = value[partners, j] = values * _ROUND_DOWN
+            columns = np.concatenate([alike[int(i)] for i in partners] or [partners])
+            found = np.repeat(values * _ROUND_DOWN, [len(alike[int(i)]) for i in partners])
+            for row in alike[j]:
+                value[row, columns] = value[columns, row] = found
             self.graph.num[PAIRS] += len(partners)
             yield len(partners)
 

@@ -42,7 +42,7 @@ from ..core.arrays import (
 )
 from ..jit import YES, ZERO, inner_kernel, integer, kernel, spliced
 from .counts import count_relaxed
-from .flips import USEFUL, drop_outdated, flip_all, hold, update_scores
+from .flips import USEFUL, drop_outdated, flip_all, goes_along, hold, update_scores
 from .groups import tighten_by_groups
 from .node import BRANCH, FATHOMED, PAUSED, UNDECIDED, leaf, relax, tighten
 from .pairs import DIRECTION, LOCAL, Graph, switch_off_if_useless
@@ -202,7 +202,7 @@ def _load(rows: Rows, box: Box, base: State, node: NodeArrays, stock: Stock) -> 
         node.flips.V[0, j], node.flips.V[1, j] = V[j], V[m:][j]
         node.flips.have[j], node.flips.witness[j] = 0, -1
         set_side(box, n + j, side)
-        if side != 0:
+        if side != 0 and (node.twin[j] <= j or sides[node.twin[j]] != side):  # of equal rows the last
             node.held[held] = n + j
             held += 1
     for x in range(node.info.shape[0]):
@@ -242,7 +242,7 @@ def _divide(
     for turn in range(2):
         side, bound = (-first, second_bound) if turn == 0 else (first, first_bound)
         if bound < lim.cutoff and (turn == 0 or ends):
-            _put_aside(base, node, graph, stock, rows.n, j, side, bound)
+            _put_aside(rows, base, node, graph, stock, j, side, bound)
     if ends or first_bound >= lim.cutoff:
         return False
     hold(box, node, j, first)
@@ -253,10 +253,10 @@ def _divide(
 
 @spliced
 def _put_aside(
-    base: State, node: NodeArrays, graph: Graph, stock: Stock, n: int, j: int, side: int, bound: float
+    rows: Rows, base: State, node: NodeArrays, graph: Graph, stock: Stock, j: int, side: int, bound: float
 ) -> None:
     """Store the node at hand with one more row held."""
-    m = node.side.shape[0]
+    n, m = rows.n, node.side.shape[0]
     real, whole = stock.real[stock.num[STORED]], stock.whole[stock.num[STORED]]
     most = whole.shape[0] - WHOLES - 2 * m
     labelled, values, V = real[REALS : REALS + n], real[REALS + n :], real[REALS + n + most :]
@@ -264,6 +264,11 @@ def _put_aside(
     for i in range(m):
         sides[i], groups[i] = node.side[i], node.group[i]
     sides[j] = side
+    t = node.twin[j]
+    while t != j:
+        if sides[t] == 0 and goes_along(node, j, side, t, rows.margin > 0.0):
+            sides[t] = side
+        t = node.twin[t]
     if stock.num[KEEPS_V] != 0:
         for i in range(m):
             V[i], V[m:][i] = node.flips.V[0, i], node.flips.V[1, i]
