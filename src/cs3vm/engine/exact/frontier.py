@@ -53,12 +53,12 @@ class Node(NamedTuple):
         real = stock.real[place] if stock.num[KEEPS_V] else stock.real[place, : -2 * m]
         return cls(real.copy(), stock.whole[place].copy())
 
-    def hand_over(self, stock: Stock, root_V: FloatArray) -> None:
-        """Lay it into the last place of the stock, where a plunge begins."""
+    def hand_over(self, stock: Stock, place: int, root_V: FloatArray) -> None:
+        """Lay it ready for a plunge."""
         known = len(self.real)
-        stock.real[-1, :known], stock.whole[-1] = self.real, self.whole
+        stock.real[place, :known], stock.whole[place] = self.real, self.whole
         if known < stock.real.shape[1]:
-            stock.real[-1, known:] = root_V.ravel()
+            stock.real[place, known:] = root_V.ravel()
 
 
 class Frontier:

@@ -1,7 +1,8 @@
 """A plunge: from a node to one of its children, and on, in one call without Python's lock.
 
-The other children are put aside in a *stock*, which Python empties into the frontier. The plunge comes back
-where Python has something to do: to look at the clock, to look for a better incumbent, to insist on a node.
+The other children are put aside in a *stock*, which Python empties into the frontier. Where it ends, it
+goes on with the next of a few nodes that Python has laid ready. It comes back where Python has something to
+do: to lay others ready, to look at the clock, to look for a better incumbent, to insist on a node.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ from .node import BRANCH, FATHOMED, PAUSED, UNDECIDED, leaf, relax, tighten
 from .pairs import DIRECTION, LOCAL, Graph, switch_off_if_useless
 
 ENDED = 4  #: an outcome beside those of a node: all children are closed or in the stock
-#: What a plunge begins with: the node in the last place of the stock; the rest of the work on the node at
-#: hand; or its children.
+#: What a plunge begins with: the first of the nodes that lie ready; the rest of the work on the node at hand;
+#: or its children.
 LOAD, RESUME, DIVIDE = range(3)
 SLICE = 20_000_000  #: work between two looks at the clock: a twentieth of a second or so
 _MAX_ROUNDS = 12  # of a node: relaxation, flips, fixings
 _RAISES = integer(5)  # steps in which groups raise the bound of the root
 _EARLY, _SOMETIMES = 50, 64  # at the first nodes and then at every 64th Python looks for an incumbent
-LARGEST = 32  #: places for nodes that are put aside,
+LARGEST, READY = 32, 8  #: places for nodes that are put aside, and for those that lie ready,
 BYTES = 8_000_000  #: if that is not more than this
 
 # Positions in a row of Stock.real: the node's bound and its intercept; the multipliers of the labelled rows,
@@ -66,16 +67,16 @@ PLACE_BOUND, PLACE_INTERCEPT, REALS = range(3)
 PLACE_DEPTH, PLACE_GROUPS, PLACE_SIZE, WHOLES = range(4)
 # Positions in Stock.num: nodes in the stock; the depth of the node at hand; nodes of this searcher that are
 # done, and at which number Python wants to know; the work at which it wants to look at the clock; the work
-# in which flips are evaluated below the root; whether their values are kept; and whether a plunge goes on
-# whatever the child's bound is.
-STORED, DEPTH, NODES, NODES_STOP, WORK_STOP, FLIP_WORK, KEEPS_V, GOES_ON = range(8)
-# Positions in Stock.level: the least bound of the open nodes; one with which the gap is small enough; and how
-# far above the first a plunge may go, as a share of what is left up to the cutoff.
+# in which flips are evaluated below the root; whether their values are kept; whether a plunge goes on
+# whatever the child's bound is; nodes that lie ready; and the places for nodes that are put aside.
+STORED, DEPTH, NODES, NODES_STOP, WORK_STOP, FLIP_WORK, KEEPS_V, GOES_ON, LEFT, ASIDE = range(10)
+# Positions in Stock.level: the least bound of the open nodes that do not lie ready; one with which the gap is
+# small enough; and how far above the least of all a plunge may go, as a share of what is left to the cutoff.
 BEST, ENOUGH, REACH = range(3)
 
 
 class Stock(NamedTuple):
-    """Nodes put aside: their sides, and what their parents knew. The last place is for the node to load.
+    """Nodes put aside, and in the last places those that lie ready: their sides, and what their parents knew.
 
     A node has one row of each of two arrays, so that Python copies it at once.
     """
@@ -87,16 +88,19 @@ class Stock(NamedTuple):
 
 
 def new_stock(n: int, m: int, rank: int) -> Stock:
-    """Allocate; of many rows there is room for the children of one node only."""
+    """Allocate; of many rows there is room for one node that lies ready, and for its children."""
     most = rank + 4  #: members of a margin set
     reals, wholes = REALS + n + most + 2 * m, WHOLES + most + 2 * m
-    places = 1 + int(np.clip(BYTES // (8 * reals + 4 * wholes), 2, LARGEST))
-    return Stock(
-        real=np.zeros((places, reals)),
-        whole=np.zeros((places, wholes), dtype=np.int32),
-        num=np.zeros(8, dtype=np.int64),
+    room = BYTES // (8 * reals + 4 * wholes)
+    ready, aside = READY if room > 2 * READY else 1, int(np.clip(room, 2, LARGEST))
+    stock = Stock(
+        real=np.zeros((aside + ready, reals)),
+        whole=np.zeros((aside + ready, wholes), dtype=np.int32),
+        num=np.zeros(10, dtype=np.int64),
         level=np.zeros(3),
     )
+    stock.num[ASIDE] = aside
+    return stock
 
 
 @kernel
@@ -112,19 +116,22 @@ def plunge(
     stock: Stock,
     begin: int,
 ) -> int:
-    """Go down from a node until it and its children are closed or put aside, or Python has something to do.
+    """Go down from nodes until they and their children are closed or put aside, or Python is needed.
 
     Return the outcome of the last node, or that the plunge has ended. The rounds of a node stand here and not
     in a kernel of their own, for they would be compiled twice: alone, and as a part of this.
     """
     num = stock.num
-    if begin == LOAD:
-        _load(rows, box, base, node, stock)
     while True:
         if begin == DIVIDE:
-            if not _divide(rows, box, base, node, graph, lim, stock):
+            if _divide(rows, box, base, node, graph, lim, stock):
+                graph.num[LOCAL] = 0
+            elif _goes_on(tmp.counter, lim.cutoff, stock):
+                begin = LOAD
+            else:
                 return ENDED
-            graph.num[LOCAL] = 0
+        if begin == LOAD:
+            _load(rows, box, base, node, stock)
         if begin != RESUME and num[DEPTH] > 0:
             tmp.counter[FLIP_LIMIT] = tmp.counter[WORK] + num[FLIP_WORK]
         # slices of work, not of seconds: where a node pauses must not depend on the machine
@@ -160,6 +167,10 @@ def plunge(
         if outcome == PAUSED:
             return PAUSED
         switch_off_if_useless(graph.num)
+        if outcome == FATHOMED and not root and _goes_on(tmp.counter, lim.cutoff, stock):
+            num[NODES] += 1
+            begin = LOAD
+            continue
         if outcome != BRANCH or _wants_python(tmp.counter, node.out, node.info, lim.cutoff, stock):
             return outcome
         num[NODES] += 1
@@ -173,11 +184,39 @@ def _wants_python(counter: IntArray, out: FloatArray, info: IntArray, cutoff: fl
     if num[DEPTH] == 0 or info[BRANCH_ROW] < 0:
         return True
     n_nodes = num[NODES] + 1
-    if promises(out, cutoff, n_nodes) or min(level[BEST], out[BOUND]) >= level[ENOUGH]:
+    if promises(out, cutoff, n_nodes) or min(_best_open(stock), out[BOUND]) >= level[ENOUGH]:
         return True
     if counter[WORK] >= num[WORK_STOP] or n_nodes >= num[NODES_STOP]:
         return True
-    return bool(num[STORED] + 2 >= stock.real.shape[0])
+    return bool(num[STORED] + 2 > num[ASIDE])
+
+
+@inner_kernel
+def _goes_on(counter: IntArray, cutoff: float, stock: Stock) -> bool:
+    """Whether a node lies ready, and Python has nothing to do before it is taken."""
+    num = stock.num
+    drop_closed(stock, cutoff)
+    return bool(num[LEFT] > 0 and counter[WORK] < num[WORK_STOP] and num[STORED] + 2 <= num[ASIDE])
+
+
+@kernel
+def drop_closed(stock: Stock, cutoff: float) -> None:
+    """Pass over nodes that lie ready but are closed by now, because a better incumbent is known."""
+    while stock.num[LEFT] > 0 and first_ready(stock) >= cutoff:
+        stock.num[LEFT] -= 1
+
+
+@kernel
+def first_ready(stock: Stock) -> float:
+    """The bound of the first of the nodes that lie ready, the least of them; infinite if there is none."""
+    left = stock.num[LEFT]
+    return float(stock.real[stock.real.shape[0] - left, PLACE_BOUND] if left > 0 else np.inf)
+
+
+@inner_kernel
+def _best_open(stock: Stock) -> float:
+    """The least bound of the open nodes but the one at hand."""
+    return min(float(stock.level[BEST]), first_ready(stock))
 
 
 @kernel
@@ -189,8 +228,9 @@ def promises(out: FloatArray, cutoff: float, n_nodes: int) -> bool:
 
 @spliced
 def _load(rows: Rows, box: Box, base: State, node: NodeArrays, stock: Stock) -> None:
-    """Make the node in the last place the node at hand; no flip solution is known."""
-    place, n, m = stock.real.shape[0] - 1, rows.n, node.side.shape[0]
+    """Make the first of those that lie ready the node at hand; no flip solution is known."""
+    place, n, m = stock.real.shape[0] - stock.num[LEFT], rows.n, node.side.shape[0]
+    stock.num[LEFT] -= 1
     real, whole = stock.real[place], stock.whole[place]
     most = whole.shape[0] - WHOLES - 2 * m
     labelled, values, V = real[REALS : REALS + n], real[REALS + n :], real[REALS + n + most :]
@@ -234,7 +274,7 @@ def _divide(
     first, first_bound, second_bound = direction, stay, flip
     if stay >= lim.cutoff:
         first, first_bound, second_bound = -direction, flip, stay
-    best = min(stock.level[BEST], first_bound)
+    best = min(_best_open(stock), first_bound)
     if second_bound < lim.cutoff:
         best = min(best, second_bound)
     ends = first_bound > best + stock.level[REACH] * (lim.cutoff - best) and stock.num[GOES_ON] == 0

@@ -34,6 +34,7 @@ from .node import BRANCH, FATHOMED, PAUSED
 from .pair_values import LOCAL_ROWS, PairValues
 from .pairs import BISECTIONS, DIRECTION, LOCAL, joint_counters, new_graph, own_graph, set_levels
 from .plunge import (
+    ASIDE,
     BEST,
     DEPTH,
     DIVIDE,
@@ -42,6 +43,7 @@ from .plunge import (
     FLIP_WORK,
     GOES_ON,
     KEEPS_V,
+    LEFT,
     LOAD,
     NODES,
     NODES_STOP,
@@ -50,6 +52,8 @@ from .plunge import (
     SLICE,
     STORED,
     WORK_STOP,
+    drop_closed,
+    first_ready,
     new_stock,
     plunge,
     promises,
@@ -67,6 +71,7 @@ _PAIR_WORK, _PAIR_SHARE = 2e9, 0.3
 _LATER_SHARE, _PORTION = 0.5, 1.5
 _MANY = 10**9  # nodes: more than there are in one plunge
 _SMALLEST_GAP = 1e-8
+_SHARE = 8  # of the open nodes one searcher takes no more than one in so many at once
 _PLUNGE = 0.25  # how far above the best open bound a plunge may go, as a share of the gap
 
 
@@ -150,7 +155,7 @@ class Tree:
                 begin = LOAD
                 while self._go_down(begin):
                     begin = DIVIDE
-                self.current = float("inf")
+                self._work_on()
                 self._call_assistants()
                 self._go_on_with_pairs()
         except Stopped as stop:
@@ -161,16 +166,36 @@ class Tree:
         return "done"
 
     def _take_node(self) -> bool:
-        """Load the next open node that is still of interest."""
-        while self._has_work():
+        """Lay the next open nodes ready that are still of interest, if none is left."""
+        if self.incumbent.value < self.level:  # another searcher's find
+            self.update_limits()
+        drop_closed(self.stock, self.limits.cutoff)
+        while self.stock.num[LEFT] == 0:
+            self._work_on()
+            if not self._has_work():
+                return False
+            self._lay_ready()
+            drop_closed(self.stock, self.limits.cutoff)
+        self._work_on()
+        return True
+
+    def _lay_ready(self) -> None:
+        """Take the best of the open nodes; what is interrupted here counts as being worked on."""
+        num, places = self.stock.num, len(self.stock.real)
+        share = len(self.frontier) // (_SHARE * len(self.crew.members))
+        number = 1 if self.frontier.is_depth_first else min(places - int(num[ASIDE]), max(1, share))
+        for place in range(places - number, places):
             node = self.frontier.next()
             self.current = min(self.current, node.bound)
+            node.hand_over(self.stock, place, self.root_V)
             self.frontier.remove_next()
-            if node.bound < self.limits.cutoff:
-                self._load(node)
-                return True
-            self.current = float("inf")
-        return False
+            if node.depth == 0:
+                self._limit_root()
+        num[LEFT] = number
+
+    def _work_on(self, bound: float = float("inf")) -> None:
+        """Note the least bound of the node at hand, if any, and of those that lie ready."""
+        self.current = min(bound, first_ready(self.stock))
 
     def _has_work(self) -> bool:
         """Whether there is an open node, after waiting for the others if they may still store some."""
@@ -199,7 +224,7 @@ class Tree:
 
     def _obey_node_limit(self) -> None:
         if self.crew.n_nodes >= self.options.node_limit:
-            self.current = float(self.relaxation.node.out[BOUND])
+            self._work_on(float(self.relaxation.node.out[BOUND]))
             raise Stopped("nodes")
 
     def _call_assistants(self) -> None:
@@ -232,14 +257,6 @@ class Tree:
         return self.crew.work()
 
     # -- the node at hand ------------------------------------------------------------------------
-    def _load(self, node: Node) -> None:
-        if self.incumbent.value < self.level:  # another searcher's find
-            self.update_limits()
-        node.hand_over(self.stock, self.root_V)
-        self.depth, self.current = node.depth, node.bound
-        if self.depth == 0:
-            self._limit_root()
-
     def _limit_root(self) -> None:
         """Let flips and the graph do at the root what is too much elsewhere, up to their share."""
         self.graph.num[LOCAL] = int(self.problem.m <= LOCAL_ROWS)
@@ -258,7 +275,8 @@ class Tree:
     def _go_on_with_pairs(self) -> None:
         """Evaluate more of them where that may raise the bound of all, and the share is not used up."""
         pairs = self.pairs
-        if pairs is None or pairs.complete or not self.leads or self.frontier.bound > self.root_bound:
+        bound = min(self.frontier.bound, self.current)
+        if pairs is None or pairs.complete or not self.leads or bound > self.root_bound:
             return
         work = _LATER_SHARE * self.crew.effort
         if work > _PORTION * pairs.work:
@@ -293,7 +311,7 @@ class Tree:
             self._take_over()
             if outcome == ENDED:
                 return ENDED
-            self.current = float(r.node.out[BOUND])
+            self._work_on(float(r.node.out[BOUND]))
             self._look_at_clock(perf_counter())
             if outcome != PAUSED:
                 self.n_nodes += int(self.depth > 0)  # the root has been counted
