@@ -55,7 +55,8 @@ LOAD, RESUME, DIVIDE = range(3)
 SLICE = 20_000_000  #: work between two looks at the clock: a twentieth of a second or so
 _MAX_ROUNDS = 12  # of a node: relaxation, flips, fixings
 _RAISES = integer(5)  # steps in which groups raise the bound of the root
-_EARLY, _SOMETIMES = 50, 64  # at the first nodes and then at every 64th Python looks for an incumbent
+# Python looks for an incumbent at the first nodes, then at every 64th, and in a large tree at every 512th.
+_EARLY, _SOMETIMES, _LATE, _SELDOM = 50, 64, 4096, 512
 LARGEST, READY = 32, 8  #: places for nodes that are put aside, and for those that lie ready,
 BYTES = 8_000_000  #: if that is not more than this
 
@@ -223,7 +224,8 @@ def _best_open(stock: Stock) -> float:
 def promises(out: FloatArray, cutoff: float, n_nodes: int) -> bool:
     """Whether to look for a better incumbent here: the relaxed solution promises one, or now and then."""
     attained = out[OBJ] + out[MISS_PRICE]
-    return bool(attained < cutoff or n_nodes < _EARLY or n_nodes % _SOMETIMES == 0)
+    every = _SOMETIMES if n_nodes <= _LATE else _SELDOM
+    return bool(attained < cutoff or n_nodes < _EARLY or n_nodes % every == 0)
 
 
 @spliced

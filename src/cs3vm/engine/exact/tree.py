@@ -28,7 +28,7 @@ from ..core.arrays import (
 from ..core.margin_set import counters
 from ..core.relaxation import Relaxation, unbeatable_level
 from .crew import Crew, Options, Stopped
-from .frontier import Frontier, Node
+from .frontier import Frontier
 from .incumbent import Incumbent
 from .node import BRANCH, FATHOMED, PAUSED
 from .pair_values import LOCAL_ROWS, PairValues
@@ -47,10 +47,10 @@ from .plunge import (
     LOAD,
     NODES,
     NODES_STOP,
+    PLACE_DEPTH,
     REACH,
     RESUME,
     SLICE,
-    STORED,
     WORK_STOP,
     drop_closed,
     first_ready,
@@ -138,7 +138,7 @@ class Tree:
         with self.crew.lock:
             reason = "error"
             try:
-                self.frontier.push(Node.root(self.relaxation, self.root_bound, self.svm))
+                self.frontier.push_root(self.relaxation, self.root_bound, self.svm)
                 self.n_nodes = 1  # its bound is known: it counts even if it is closed by that alone
                 reason = self._search()
             finally:
@@ -167,6 +167,7 @@ class Tree:
 
     def _take_node(self) -> bool:
         """Lay the next open nodes ready that are still of interest, if none is left."""
+        self._look_at_clock(perf_counter())
         if self.incumbent.value < self.level:  # another searcher's find
             self.update_limits()
         drop_closed(self.stock, self.limits.cutoff)
@@ -185,11 +186,13 @@ class Tree:
         share = len(self.frontier) // (_SHARE * len(self.crew.members))
         number = 1 if self.frontier.is_depth_first else min(places - int(num[ASIDE]), max(1, share))
         for place in range(places - number, places):
-            node = self.frontier.next()
-            self.current = min(self.current, node.bound)
-            node.hand_over(self.stock, place, self.root_V)
+            bound, _, real, whole = self.frontier.next()
+            self.current = min(self.current, bound)
+            self.stock.real[place, : len(real)], self.stock.whole[place] = real, whole
+            if len(real) < self.stock.real.shape[1]:
+                self.stock.real[place, len(real) :] = self.root_V.ravel()
             self.frontier.remove_next()
-            if node.depth == 0:
+            if whole[PLACE_DEPTH] == 0:
                 self._limit_root()
         num[LEFT] = number
 
@@ -336,10 +339,8 @@ class Tree:
         Until then ``current`` is the bound with which the plunge began, and holds for them, too.
         """
         num = self.stock.num
-        for place in range(num[STORED]):
-            self.frontier.push(Node.taken(self.stock, place, self.problem.m))
-            self.crew.lock.notify()
-        num[STORED] = 0
+        stored = self.frontier.empty(self.stock, self.problem.m)
+        self.crew.lock.notify(stored)
         self.n_nodes, self.depth = int(num[NODES]), int(num[DEPTH])
 
     def _look_at_clock(self, now: float) -> None:
