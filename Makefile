@@ -35,7 +35,7 @@ types: $(VENV)/.installed
 
 # What is compiled once is compiled before the tests: their processes would wait for it.
 compile: $(VENV)/.installed
-	$(BIN)/python -c "from cs3vm.engine.warm_up import warm_up; warm_up(); from cs3vm.engine.boxes.search import prepare; prepare()"
+	$(BIN)/python -m cs3vm.engine >/dev/null
 
 ready:
 	$(MAKE) --jobs 3 lint types compile

@@ -110,6 +110,20 @@ def copies(
 
 
 @app.command()
+def threads(
+    data: Data = "../shared/pmlb",
+    runs: int = 3,
+    nodes: Annotated[int, typer.Option(help="Where each search ends.")] = 40_000,
+    out: Path | None = None,
+) -> None:
+    """Nodes per second with two threads beside one, on an idle machine."""
+    from benchmarks import threads as bench
+
+    os.environ["CS3VM_DATA"] = data
+    bench.run(out or RESULTS / "threads.csv", runs, nodes)
+
+
+@app.command()
 def versus(
     solvers: str = "scip",
     data: Data = "../shared/pmlb",

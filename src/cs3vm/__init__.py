@@ -17,6 +17,7 @@ The rooms of the house. Each may import from those above it, never from those be
     engine.exact      the tree: frontier, nodes, flips, pairs, groups, incumbent, proof writer
     engine.boxes      few features: boxes of directions, cuts, counts in a box, the search over boxes
     engine.warm_up    what is compiled first
+    engine.__main__   compiles all that can be, while the package is installed
     solvers           one function ``Problem -> Result`` per backend: bnb, scip, gurobi, highs
     methods           the paper's algorithms and ours, over solvers: svm, rcm, ircm, wircm, direct, auto
     learn             scikit-learn's side: labels, totals, scaling, kernels, the fit, the classifier

@@ -205,8 +205,18 @@ def is_compiled(*kernels: Any) -> bool:
 
 
 def _is_complete(index: Any) -> bool:
-    names = index._load_index().values()
-    return len(names) > 0 and all(os.path.exists(index._data_path(name)) for name in names)
+    paths = _data_files(index)
+    return len(paths) > 0 and all(map(os.path.exists, paths))
+
+
+def _data_files(index: Any) -> list[str]:
+    return [index._data_path(name) for name in index._load_index().values()]
+
+
+def compiled_files() -> list[str]:
+    """The files that hold the compiled code of all kernels that are known so far."""
+    known = [index for index in map(_index, KERNELS) if index is not None]
+    return [path for index in known for path in (index._index_path, *_data_files(index))]
 
 
 def cache_folder() -> str | None:
