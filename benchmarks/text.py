@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
 
 from cs3vm import CS3VMClassifier
 from cs3vm.exceptions import CS3VMWarning
@@ -58,6 +56,8 @@ def docstrings(package: str) -> list[str]:
 
 def table_of_words() -> tuple[Any, np.ndarray]:
     """The rows as CSR, and +1 for SciPy, -1 for scikit-learn."""
+    from sklearn.feature_extraction.text import TfidfVectorizer  # what is measured does not load it
+
     texts = [docstrings(package) for package in PACKAGES]
     words = TfidfVectorizer(
         ngram_range=(1, 2), max_features=COLUMNS, stop_words=["scipy", "sklearn", "scikit", "learn"]
@@ -77,11 +77,14 @@ def instance(X: Any, truth: np.ndarray, seed: int) -> tuple[Any, np.ndarray, np.
     return X, y, truth, int((truth[np.isnan(y)] > 0).sum())
 
 
-def measure(name: str, X: Any, truth: np.ndarray, seed: int, time_limit: float, queue: Any) -> None:
-    X, y, truth, total = instance(X, truth, seed)
+def measure(
+    name: str, X: Any, y: np.ndarray, truth: np.ndarray, total: int, time_limit: float, queue: Any
+) -> None:
     hidden = np.isnan(y)
     began = time.perf_counter()
     if name == RIVAL:
+        from sklearn.linear_model import LogisticRegression  # ours do not load it
+
         model = LogisticRegression(max_iter=1000).fit(X[~hidden], y[~hidden])
         sides = highest(model.decision_function(X[hidden]), total)
     else:
@@ -108,7 +111,7 @@ def run(out: Path, seeds: int, time_limit: float) -> None:
         """In a process of its own, so that its peak memory, with the data, is its own."""
         context = multiprocessing.get_context("spawn")
         queue = context.Queue()
-        process = context.Process(target=measure, args=(method, X, truth, seed, time_limit, queue))
+        process = context.Process(target=measure, args=(method, *instance(X, truth, seed), time_limit, queue))
         process.start()
         found: Row = queue.get()
         process.join()

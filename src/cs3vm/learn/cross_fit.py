@@ -14,6 +14,7 @@ import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray, RowArray
 from ..exceptions import CS3VMError
+from ..model.gather import take_rows
 from ..model.problem import Problem
 from ..model.result import Result
 from ..model.status import Status
@@ -195,10 +196,10 @@ def _hide(
     shown = ~hidden
     return replace(
         problem,
-        X=problem.X[shown],
+        X=take_rows(problem.X, np.flatnonzero(shown)),
         y=problem.y[shown],
         C=problem.C[shown],
-        U=np.vstack([problem.U, problem.X[hidden]])[order],
+        U=take_rows(np.vstack([problem.U, problem.X[hidden]]), order),
         weights=np.append(problem.weights, weight[hidden])[order],
         side=np.append(problem.side, np.zeros(int(hidden.sum()), dtype=np.int8))[order],
         n_positive=with_hidden(problem, hidden, weight, order, members),

@@ -171,7 +171,7 @@ def rotated(problem: Problem) -> Rotated:
         margin=problem.side_margin,
     )
     found = Rotated(rows, centre, axes)
-    if X.size + rows.K.size <= KEPT_NUMBERS:
+    if X.size + Z.size + rows.ZT.size + rows.K.size <= KEPT_NUMBERS:
         _KEPT[problem] = found
     return found
 
