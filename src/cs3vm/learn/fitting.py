@@ -15,7 +15,7 @@ from ..methods import get_method
 from ..methods.clock import Clock
 from ..methods.front_door import solve
 from ..model.problem import Problem
-from ..model.profiles import automatic_margin, profiles
+from ..model.profiles import automatic_margin, fingerprints, profiles
 from ..model.result import Result
 from ..model.row_order import in_order
 from .baselines import BASELINES
@@ -30,7 +30,7 @@ from .parameters import Parameters
 from .planes import solve_planes
 from .rows import check_square
 from .scaling import RankScaling, Scaling, make_scaling
-from .sparse_rows import RowBasis, fit_basis, is_wide, sparse_profiles
+from .sparse_rows import RowBasis, fit_basis, is_wide, row_sums, sparse_profiles
 
 
 def make_fit(
@@ -111,7 +111,9 @@ def pose(
     totals: list[Any] = _totals(labels, known, weight[unlabelled]) if bound is None else list(bound.totals)
     scaling = scaling or _learn_scaling(parameters, X, weight)
     _check_norm(parameters)
-    rows, others, mapped = _features(parameters, scaling.transform(X), labelled, unlabelled, weight)
+    rows, others, mapped = _features(
+        parameters, scaling.transform(X), labelled, unlabelled, labels.codes, weight
+    )
     group_columns = GroupColumns.of(known.margins, weight) if parameters.group_intercepts else None
     if group_columns is not None:
         rows = np.hstack([rows, group_columns.columns(labelled)])
@@ -205,36 +207,67 @@ def _check_norm(parameters: Parameters) -> None:
 
 
 def _features(
-    parameters: Parameters, X: Any, labelled: RowArray, unlabelled: RowArray, weight: FloatArray
+    parameters: Parameters,
+    X: Any,
+    labelled: RowArray,
+    unlabelled: RowArray,
+    codes: IntArray,
+    weight: FloatArray,
 ) -> tuple[FloatArray, FloatArray, KernelMap | RowBasis | None]:
     """The scaled rows as the problem sees them: as they are, by a basis, or mapped by the kernel."""
-    if is_wide(X):
-        basis, features = fit_basis(X, labelled, unlabelled, parameters.n_components, parameters.seed)
-        features.flags.writeable = False
-        return features[: len(labelled)], features[len(labelled) :], basis
-    if parameters.kernel == "linear":
+    if parameters.kernel == "linear" and not is_wide(X):
         return X[labelled], X[unlabelled], None
-    rows = np.append(labelled, unlabelled)
+    rows, n = np.append(labelled, unlabelled), len(labelled)
+    order = _by_content(parameters.kernel, X, rows, n, codes, weight)
+    ordered = rows[order]
+    mapped: KernelMap | RowBasis
+    with threadpool_limits(1, user_api="blas"):  # last digits tell how many there are
+        if is_wide(X):
+            mapped, found = fit_basis(X, ordered[:n], ordered[n:], parameters.n_components, parameters.seed)
+        else:
+            mapped, found = _map_by_kernel(parameters, X, ordered, weight)
+    features = np.empty_like(found)
+    features[order] = found
+    features.flags.writeable = False  # so that the problem need not copy them
+    return features[:n], features[n:], mapped
+
+
+def _by_content(
+    kernel: Any, X: Any, rows: RowArray, n_labelled: int, codes: IntArray, weight: FloatArray
+) -> RowArray:
+    """The labelled rows and then the others, each by what is known of them.
+
+    So neither the choice of landmarks nor last digits depend on the order of the table.
+    """
+    if kernel == "precomputed":
+        return np.arange(len(rows))
+    content = row_sums(X)[rows] if is_wide(X) else X[rows]
+    columns = [*content.T, codes[rows].astype(float), weight[rows]]
+    order = np.argsort(fingerprints(columns, len(rows)), kind="stable")
+    return np.append(order[order < n_labelled], order[order >= n_labelled])
+
+
+def _map_by_kernel(
+    parameters: Parameters, X: FloatArray, rows: RowArray, weight: FloatArray
+) -> tuple[KernelMap, FloatArray]:
     kernel = make_kernel(
         parameters.kernel, parameters.gamma, parameters.degree, parameters.coef0, X[rows], weight[rows]
     )
-    with threadpool_limits(1, user_api="blas"):  # last digits tell how many there are
-        kernel_map, features = fit_kernel_map(
-            kernel,
-            X,
-            rows,
-            n_components=parameters.n_components,
-            exact_limit=parameters.exact_kernel_limit,
-            random_state=parameters.seed,
-            seconds=parameters.time_limit,
-        )
+    kernel_map, features = fit_kernel_map(
+        kernel,
+        X,
+        rows,
+        n_components=parameters.n_components,
+        exact_limit=parameters.exact_kernel_limit,
+        random_state=parameters.seed,
+        seconds=parameters.time_limit,
+    )
     if kernel_map.rank == 0:
         raise InvalidProblemError(
             f"the kernel {kernel} is 0 for all pairs of rows, so nothing tells them apart: give features "
             "that vary, or coef0 > 0 for poly"
         )
-    features.flags.writeable = False  # so that the problem need not copy them
-    return features[: len(labelled)], features[len(labelled) :], kernel_map
+    return kernel_map, features
 
 
 # -- the search --------------------------------------------------------------------------------------

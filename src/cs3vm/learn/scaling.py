@@ -131,7 +131,8 @@ def sparse_scaling(name: str | None, X: Any, weights: FloatArray | None = None) 
     if name == "zscore":
         weights = np.ones(X.shape[0]) if weights is None else weights
         squares, stored = float(weights @ (X * X).sum(axis=1)), float(weights @ np.diff(X.indptr))
-        return Scaling(scaling.shift, scaling.factor * (np.sqrt(stored / squares) if squares > 0 else 1.0))
+        unit = np.sqrt(np.array(squares / stored if squares > 0 else 1.0))
+        return Scaling(scaling.shift, scaling.factor / rounded(unit, unit))
     if name == "paper":
         largest = abs(X).max(axis=0).toarray().ravel()
         return Scaling(scaling.shift, PAPER_RANGE / np.maximum(largest, PAPER_RANGE))

@@ -82,10 +82,14 @@ def scaled(X: Any, factor: FloatArray) -> Any:
     return X if np.all(factor == 1.0) else csr_array(X @ diags_array(factor))
 
 
+def row_sums(X: Any) -> FloatArray:
+    """Two random sums of the values of each row, which tell it from others: equal for equal rows."""
+    return np.asarray(X @ np.random.default_rng(0).normal(size=(X.shape[1], 2)))
+
+
 def sparse_profiles(X: Any) -> IntArray:
-    """A number for each row, the same for equal rows: two random sums of its values tell it from others."""
-    sums = X @ np.random.default_rng(0).normal(size=(X.shape[1], 2))
-    return np.asarray(np.unique(sums, axis=0, return_inverse=True)[1].ravel(), dtype=np.int64)
+    """A number for each row, the same for equal rows."""
+    return np.asarray(np.unique(row_sums(X), axis=0, return_inverse=True)[1].ravel(), dtype=np.int64)
 
 
 def basis_size(n_labelled: int, n_rows: int, number: int | None) -> int:
