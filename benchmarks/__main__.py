@@ -112,7 +112,7 @@ def copies(
 @app.command()
 def threads(
     data: Data = "../shared/pmlb",
-    runs: int = 3,
+    runs: int = 6,
     nodes: Annotated[int, typer.Option(help="Where each search ends.")] = 40_000,
     out: Path | None = None,
 ) -> None:

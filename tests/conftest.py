@@ -173,6 +173,7 @@ SLOW = (
     "tests/test_docs.py::test_readme_commands_run_as_printed",
     "tests/test_docs.py::test_readme_example_runs",
     "tests/test_oracle_cells.py",
+    "tests/test_wheel.py",
 )
 #: Tests of a failing machine, some minutes in all: ``make faults`` runs them.
 FAULTS = (
