@@ -100,13 +100,16 @@ def direct(
 
 @app.command()
 def copies(
-    data: Data = "../shared/pmlb", time_limit: float = 60.0, jobs: Jobs = 1, out: Path | None = None
+    data: Data = "../shared/pmlb",
+    work: Annotated[float, typer.Option(help="Of each search: about five seconds.")] = 5e9,
+    jobs: Jobs = 1,
+    out: Path | None = None,
 ) -> None:
     """What equal unlabelled rows cost the exact search, beside rows that are nearly equal."""
     from benchmarks import copies as bench
 
     os.environ["CS3VM_DATA"] = data
-    bench.run(out or RESULTS / "copies.csv", time_limit, jobs)
+    bench.run(out or RESULTS / "copies.csv", work, jobs)
 
 
 @app.command()
