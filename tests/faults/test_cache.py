@@ -181,7 +181,8 @@ def test_code_of_other_source_files_is_removed_before_compiling(place, monkeypat
     (old,) = files(place, ".nbc")
     other_python = old.with_name(old.name.replace(".py3", ".py2"))
     shutil.copy(old, other_python)
-    monkeypatch.setattr(jit, "_digest", lambda: "another")
+    for name in ("_digest", "_digest_of_files"):
+        monkeypatch.setattr(jit, name, lambda: "another")
     compiled()
     del jit.KERNELS[:-1]  # all others have their own cache
     jit.remove_stale()
@@ -189,6 +190,17 @@ def test_code_of_other_source_files_is_removed_before_compiling(place, monkeypat
     assert other_python in kept
     assert old not in kept
     assert len(kept) == 2
+
+
+def test_a_process_from_before_an_update_removes_no_newer_code(place, monkeypatch):
+    with monkeypatch.context() as updated:
+        updated.setattr(jit, "_digest", lambda: "another")
+        compiled()
+        del jit.KERNELS[:-1]
+    (newer,) = files(place, ".nbc")
+    monkeypatch.setattr(jit, "_digest_of_files", lambda: "another")
+    jit.remove_stale()
+    assert files(place, ".nbc") == [newer]
 
 
 # -- whole fits --------------------------------------------------------------------------------------

@@ -226,7 +226,12 @@ def cache_folder() -> str | None:
 
 
 def remove_stale() -> None:
-    """Remove what was compiled from other source files by this version of Python."""
+    """Remove what was compiled from other source files by this version of Python.
+
+    A process that still runs when another version is installed leaves that one's code alone.
+    """
+    if _digest() != _digest_of_files():
+        return
     python = f".py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}."
     for folder in {Path(index._index_path).parent for index in map(_index, KERNELS) if index is not None}:
         for path in folder.glob("*.nbc"):
@@ -237,6 +242,11 @@ def remove_stale() -> None:
 
 @cache
 def _digest() -> str:
+    """What the source files were when this process began."""
+    return _digest_of_files()
+
+
+def _digest_of_files() -> str:
     """Of numba and all source files here: a change makes kernels stale. Empty where there are no files."""
     paths = sorted(Path(__file__).parent.rglob("*.py"))
     digest = hashlib.blake2b(numba.__version__.encode(), digest_size=16)
