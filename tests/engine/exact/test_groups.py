@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +13,7 @@ from cs3vm import Problem
 from cs3vm.convex.svm import solve_convex
 from cs3vm.engine.core.arrays import D_MIN, GROUP_SIGN
 from cs3vm.engine.core.relaxation import Relaxation
+from cs3vm.engine.exact.blocks import STAYS
 from cs3vm.engine.exact.crew import Options
 from cs3vm.engine.exact.incumbent import Incumbent
 from cs3vm.engine.exact.tree import Tree
@@ -37,11 +40,11 @@ def biased_problem(rng: np.random.Generator, n: int, m: int, d: int) -> Problem:
     )
 
 
-def hard_problem(seed: int) -> Problem:
+def hard_problem(seed: int, count_penalty: float = 1.0) -> Problem:
     """Noise: thousands of nodes, many of which groups close."""
     rng = np.random.default_rng(seed)
     X, U = rng.normal(size=(30, 6)), rng.normal(size=(70, 6))
-    return Problem(X, np.where(rng.random(30) < 0.7, 1, -1), U, 20)
+    return Problem(X, np.where(rng.random(30) < 0.7, 1, -1), U, 20, count_penalty=count_penalty)
 
 
 @pytest.mark.parametrize("batch", range(4))
@@ -63,25 +66,57 @@ def test_the_oracle_in_the_plane_is_brute_force() -> None:
 @pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize("node_limit", [1, 10, 30])
 def test_no_group_can_flip_below_the_cutoff(node_limit: int, times: int) -> None:
-    """What the engine's groups at some node claim, checked row by row with another solver."""
+    """What the engine's groups and blocks at some node claim, checked row by row with another solver."""
     problem = hard_problem(0)
     problem = replace(problem, U=np.repeat(problem.U, times, axis=0), weights=None, side=None)
+    tree = stopped_tree(problem, node_limit)
+    groups = groups_of(tree)
+    assert len(groups) > 0
+    for members, stay in groups:
+        if stay == 1:
+            assert len(np.unique(problem.U[members], axis=0)) == len(members)  # of equal rows one
+        assert_so_many_stay(tree, members, stay)
+
+
+def stopped_tree(problem: Problem, node_limit: int) -> Tree:
+    """A search from the heuristic's answer that has ended at some node."""
     incumbent = Incumbent(problem)
     incumbent.offer(improve(problem, time_limit=600.0))
     options = Options(np.inf, node_limit=node_limit, joint=False)
     tree = Tree(problem, incumbent, options, 0.0, Relaxation(problem), 0.0, solve_convex(problem))
     tree.update_limits()
     assert tree.run() == "nodes"
+    return tree
+
+
+def groups_of(tree: Tree) -> list[tuple[np.ndarray, int]]:
+    """The rows of each group of the last node that are still free to flip, and how many of them stay."""
     node = tree.relaxation.node
-    level = tree.limits.cutoff - problem.count_penalty * node.out[D_MIN]
-    groups = [np.flatnonzero(node.group == g) for g in range(1, int(node.group.max()) + 1)]
-    assert len(groups) > 0
-    for members in groups:
-        assert len(np.unique(problem.U[members], axis=0)) == len(members)  # of equal rows one
-        if np.all(node.side[members] != node.info[GROUP_SIGN]):  # none was made to stay since
-            sides = node.side.copy()
-            sides[members] = -node.info[GROUP_SIGN]
-            assert svm_with_sides(problem, sides) >= level * (1.0 - 1e-6)
+    number, more = node.group % STAYS, node.group // STAYS
+    groups = []
+    for g in range(1, int(number.max()) + 1):
+        members = np.flatnonzero(number == g)
+        stay = (
+            1 + int(more[members].max(initial=0)) - int(np.sum(node.side[members] == node.info[GROUP_SIGN]))
+        )
+        if stay > 0 and len(members) > 0:
+            groups.append((members[node.side[members] == 0], stay))
+    return groups
+
+
+def forced_value(tree: Tree, rows: np.ndarray, left: Sequence[int]) -> float:
+    """The SVM value at the last node with these rows forced over but for some, by another solver."""
+    sides = tree.relaxation.node.side.copy()
+    sides[rows] = -tree.relaxation.node.info[GROUP_SIGN]
+    sides[list(left)] = 0
+    return svm_with_sides(tree.problem, sides)
+
+
+def assert_so_many_stay(tree: Tree, rows: np.ndarray, stay: int) -> None:
+    """Forcing all of the rows over but one fewer than must stay costs the cutoff, whichever these are."""
+    level = tree.limits.cutoff - tree.problem.count_penalty * tree.relaxation.node.out[D_MIN]
+    for left in itertools.combinations(rows, min(stay - 1, len(rows))):
+        assert forced_value(tree, rows, left) >= level * (1.0 - 1e-6)
 
 
 def test_groups_close_nodes_and_change_nothing_else() -> None:

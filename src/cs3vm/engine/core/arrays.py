@@ -71,6 +71,8 @@ class State(NamedTuple):
 WORK, WORK_LIMIT, FLIP_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED, GROUP_RAISED = range(9)
 # Nodes that were closed by the value of the relaxation, and by flips: the order statistic or the graph.
 SVM_CLOSED, FLIPS_CLOSED = 9, 10
+# Blocks that were looked into, the solves for that, and the rows of which they showed that they stay.
+BLOCK_TESTS, BLOCK_SOLVES, BLOCK_STAYS, BLOCK_CLOSED = range(11, 15)
 
 
 class Scratch(NamedTuple):
@@ -134,13 +136,18 @@ class Sums(NamedTuple):
 # misses the leading total, and (of one total) every point of the node at least; the same as prices, of all
 # totals; the bounds of the two children; how much more weight may stay before the leading total is missed;
 # the usual size of a group; and the bound that groups give the root. (It is not the node's bound: its
-# children would all have it, and which of them is the most promising would be lost.)
+# children would all have it, and which of them is the most promising would be lost.) Last, the share of the
+# nodes that groups have closed of late.
 BOUND, OBJ, EXCESS, D_MIN, MISS_PRICE, LEAST_PRICE, STAY_BOUND, FLIP_BOUND, ROOM, GROUP_SIZE = range(10)
-RAISED_BOUND = 10
+RAISED_BOUND, CLOSING = 10, 11
 # Positions in NodeArrays.info: the lengths of ``held`` and ``new``; the row to branch on, or -1; the total
 # whose miss costs most, and the side of it that has too many rows; whether no groups were formed since the
 # node was loaded; and the side of the rows in groups, times 1 + the number of their total.
 N_HELD, N_NEW, BRANCH_ROW, LEAD, SIGN, FRESH, GROUP_SIGN = range(7)
+
+
+#: Places in NodeArrays.block.
+BLOCK_NUMBERS = 256
 
 
 class NodeArrays(NamedTuple):
@@ -154,8 +161,9 @@ class NodeArrays(NamedTuple):
     new: IntArray  #: rows whose side was set since the planes were last checked
     flips: Flips
     listed: Candidates
-    group: IntArray  #: number of the row's group, or 0
+    group: IntArray  #: number of the row's group, or 0; :mod:`..exact.blocks` adds how many of it stay
     mark: IntArray  #: the same at a lower level
+    block: IntArray  #: room for one block
     out: FloatArray  #: see above
     info: IntArray  #: see above
     first: IntArray  #: the first of the rows that are equal to it,
@@ -192,7 +200,7 @@ def new_state(n_labelled: int, n_rows: int, rank: int) -> State:
 
 def new_scratch(n_labelled: int, m: int, d: int, rank: int) -> Scratch:
     """Allocate the room for pivots; there is no work limit."""
-    counter = np.zeros(11, dtype=np.int64)
+    counter = np.zeros(15, dtype=np.int64)
     counter[[WORK_LIMIT, FLIP_LIMIT]] = np.iinfo(np.int64).max
     return Scratch(
         u=np.zeros(rank + 5),
@@ -215,6 +223,8 @@ def new_node(m: int, rank: int, sums: Sums, first: IntArray, twin: IntArray) -> 
     def numbers() -> IntArray:
         return np.zeros(m, dtype=np.int64)
 
+    out = np.zeros(12)
+    out[CLOSING] = 0.5  # blocks are tried first
     flips = Flips(
         V=np.zeros((2, m)),
         have=np.zeros(m, dtype=np.int8),
@@ -233,7 +243,8 @@ def new_node(m: int, rank: int, sums: Sums, first: IntArray, twin: IntArray) -> 
         listed=Candidates(row=numbers(), v=np.zeros(m), copies=np.zeros(m), suffix=np.zeros(m)),
         group=numbers(),
         mark=numbers(),
-        out=np.zeros(11),
+        block=np.zeros(BLOCK_NUMBERS, dtype=np.int64),
+        out=out,
         info=np.zeros(7, dtype=np.int64),
         first=first,
         twin=twin,

@@ -13,6 +13,10 @@ from ..._typing import FloatArray, IntArray
 from ..jit import NO_ROW, inner_kernel, small_kernel, spliced
 from .arrays import (
     AGE,
+    BLOCK_CLOSED,
+    BLOCK_SOLVES,
+    BLOCK_STAYS,
+    BLOCK_TESTS,
     DUAL,
     FLIPS,
     FLIPS_CLOSED,
@@ -51,6 +55,10 @@ def counters(tmp: Scratch) -> dict[str, int]:
         "group_tests": GROUP_TESTS,
         "group_closed": GROUP_CLOSED,
         "group_raised": GROUP_RAISED,
+        "block_tests": BLOCK_TESTS,
+        "block_solves": BLOCK_SOLVES,
+        "block_stays": BLOCK_STAYS,
+        "block_closed": BLOCK_CLOSED,
     }
     return {name: int(tmp.counter[i]) for name, i in names.items()}
 

@@ -15,7 +15,9 @@ import numpy as np
 from ..._typing import FloatArray, IntArray, SignArray
 from ..core.active_set import DONE, TO_THE_END, copy_state, set_side, solve
 from ..core.arrays import (
+    BLOCK_CLOSED,
     BOUND,
+    CLOSING,
     FRESH,
     GROUP_CLOSED,
     GROUP_RAISED,
@@ -40,6 +42,7 @@ from ..core.arrays import (
 )
 from ..core.products import all_scores
 from ..jit import ZERO, inner_kernel, integer, spliced
+from .blocks import STAYS, unite_groups
 from .bounds import safe_bound
 from .counts import is_in, own_side
 
@@ -49,6 +52,8 @@ _LARGE = 1.4  # at a lower level, groups larger than this multiple of the averag
 _PROMISING = 0.8  # all groups are formed anew where their usual size, so much reduced, would suffice
 _FEW_DIMENSIONS = 10
 _NO_LIMIT, _RAISE_WORK = integer(2**62), integer(10**9)  # of raising the bound of the root
+_REACH = 0.05  # groups are united where so much more weight that stays would close the node,
+_PAYS, _RECENT = 0.12, 0.005  # and of the last few hundred nodes groups have closed such a share
 _MOST = 3000  # with more rows that may flip, one test takes seconds
 
 
@@ -81,10 +86,10 @@ def tighten_by_groups(
     tmp.counter[GROUP_TESTS] += enough
     low, high, target = node.out[BOUND], lim.cutoff, lim.cutoff
     level, limit = lim.cutoff - node.out[LEAST_PRICE], _NO_LIMIT
-    weight = _keep_groups(sums.row, node.side, node.group, node.listed.v, direction)
+    weight = _keep_groups(sums.row, node.side, node.group, node.listed.suffix, node.listed.v, direction)
     _copy(node.group, node.mark)
-    phase, extended = _EXTEND, 0.0
-    tries = 0 if enough else 1
+    phase, extended, united = _EXTEND, 0.0, 0
+    tries, pays = 0 if enough else 1, enough and node.out[CLOSING] >= _PAYS
     while tries <= raises:
         if tries > 0:
             if limit == _NO_LIMIT:
@@ -95,35 +100,44 @@ def tighten_by_groups(
             phase, weight = _LOWER, 0.0
         while level > node.out[OBJ]:
             weight = _pack(rows, box, base, st, tmp, node, lim, weight, level, limit)
-            if phase == _EXTEND:
+            wanted = node.out[ROOM] + (target - level - others) / sums.penalty[lead]
+            if phase == _ANEW and weight <= extended:
+                _copy(node.group, node.mark)
+                weight = extended
+            elif pays and weight <= wanted <= (1.0 + _REACH) * weight:
+                before = weight
+                weight = unite_groups(rows, box, base, st, tmp, node, lim, weight, wanted, level)
+                united += weight > before
+            if phase != _LOWER:
                 _copy(node.mark, node.group)
+            if phase == _EXTEND:
                 promising = available > _PROMISING * node.out[GROUP_SIZE] * room
                 if node.info[FRESH] > 0 and weight <= room and promising:
                     phase, extended, weight = _ANEW, weight, 0.0
                     _fill(node.mark, ZERO)
                     continue
-            elif phase == _ANEW:
-                if weight > extended:
-                    _copy(node.mark, node.group)
-                else:
-                    _copy(node.group, node.mark)
-                    weight = extended
             phase = _LOWER
             miscount = max(weight - node.out[ROOM], sums.least[lead])
             reached = target - (others + sums.penalty[lead] * miscount)
             if reached >= level:
                 break
             level = reached
-            weight = _dissolve_large(sums.row, node.side, node.mark, node.listed.suffix, node.listed.v)
+            weight = _dissolve_large(
+                sums.row, node.side, node.mark, tmp.scores, node.listed.suffix, node.listed.v
+            )
         if level <= node.out[OBJ]:
             if tries == 0:
                 tmp.counter[GROUP_CLOSED] += 1
+                tmp.counter[BLOCK_CLOSED] += united > 0
                 node.out[BOUND] = lim.cutoff
                 break
             low = target
         else:
             high = target
-        tries += 1
+        tries, pays = tries + 1, False
+    if enough:
+        closed = 1.0 if node.out[BOUND] >= lim.cutoff else 0.0
+        node.out[CLOSING] += _RECENT * (closed - node.out[CLOSING])
     node.info[FRESH] = 0
     if raises > 0:
         tmp.counter[GROUP_RAISED] += low > node.out[BOUND]
@@ -150,7 +164,7 @@ def _pack(
     flips = node.flips.V[0 if direction > 0 else 1]
     last, free, left, used = 0, 0, 0.0, 0
     for j in range(group.shape[0]):
-        last = max(last, group[j])
+        last = max(last, group[j] % STAYS)
         copies[j] = 0.0
     for j in range(group.shape[0]):
         if side[j] != 0 or group[j] != 0 or not is_in(node.sums, j, node.info[LEAD]):
@@ -257,55 +271,77 @@ def _flip_some(
 
 @inner_kernel
 def _keep_groups(
-    weights: FloatArray, side: SignArray, group: IntArray, least: FloatArray, direction: int
+    weights: FloatArray,
+    side: SignArray,
+    group: IntArray,
+    stays: FloatArray,
+    least: FloatArray,
+    direction: int,
 ) -> float:
-    """Dissolve the groups of which a row stays by now, number the others anew and return their weight."""
-    _fill(least, np.inf)
+    """Dissolve the groups of which enough rows stay by now, number the others anew, return their weight."""
+    _note_stays(group, stays, least)
     for j in range(side.shape[0]):
-        g = group[j] - 1
-        if g >= 0 and side[j] != -direction:
-            least[g] = min(least[g], weights[j] if side[j] == 0 else 0.0)
+        g = group[j] % STAYS - 1
+        if g >= 0 and side[j] == direction:
+            stays[g] -= 1.0
+            group[j] = 0
+        elif g >= 0 and side[j] == 0:
+            least[g] = min(least[g], weights[j])
     weight, last = 0.0, 0
     for g in range(side.shape[0]):
-        if 0.0 < least[g] < np.inf:
-            weight += least[g]
-            last += 1
-            least[g] = -last
-    for j in range(side.shape[0]):
-        if group[j] > 0:
-            group[j] = int(max(0.0, -least[group[j] - 1]))
+        kept = stays[g] > 0.0 and least[g] < np.inf
+        weight += stays[g] * least[g] if kept else 0.0
+        last += kept
+        stays[g] = last + (stays[g] - 1.0) * STAYS if kept else 0.0
+    _number_anew(group, stays)
     return weight
 
 
 @inner_kernel
 def _dissolve_large(
-    weights: FloatArray, side: SignArray, group: IntArray, size: FloatArray, least: FloatArray
+    weights: FloatArray,
+    side: SignArray,
+    group: IntArray,
+    size: FloatArray,
+    stays: FloatArray,
+    least: FloatArray,
 ) -> float:
     """Dissolve groups much larger than the average, number the others anew and return their weight."""
+    _note_stays(group, stays, least)
     _fill(size, 0.0)
-    _fill(least, np.inf)
-    total, n, weight = 0.0, 0, 0.0
+    total, n, weight, last = 0.0, 0.0, 0.0, 0
     for j in range(group.shape[0]):
-        g = group[j] - 1
+        g = group[j] % STAYS - 1
         if g >= 0 and side[j] == 0:
+            n += stays[g] if size[g] == 0.0 else 0.0
+            total += 1.0
             size[g] += 1.0
             least[g] = min(least[g], weights[j])
     for g in range(group.shape[0]):
-        if size[g] > 0.0:
-            n += 1
-            total += size[g]
-    last = 0
-    for g in range(group.shape[0]):
-        kept = size[g] == 1.0 or 0.0 < size[g] * n <= _LARGE * total
-        size[g] = 0.0
-        if kept:
-            weight += least[g]
-            last += 1
-            size[g] = last  # numbered anew: there are no more groups than rows
+        kept = size[g] > 0.0 and (size[g] == stays[g] or size[g] * n <= _LARGE * total * stays[g])
+        weight += stays[g] * least[g] if kept else 0.0
+        last += kept
+        stays[g] = last + (stays[g] - 1.0) * STAYS if kept else 0.0  # there are no more groups than rows
+    _number_anew(group, stays)
+    return weight
+
+
+@inner_kernel
+def _note_stays(group: IntArray, stays: FloatArray, least: FloatArray) -> None:
+    """How many rows of each group stay; nothing is known about their weights yet."""
+    _fill(stays, 0.0)
+    _fill(least, np.inf)
     for j in range(group.shape[0]):
         if group[j] > 0:
-            group[j] = int(size[group[j] - 1])
-    return weight
+            g = group[j] % STAYS - 1
+            stays[g] = max(stays[g], group[j] // STAYS + 1)
+
+
+@inner_kernel
+def _number_anew(group: IntArray, number: FloatArray) -> None:
+    for j in range(group.shape[0]):
+        if group[j] > 0:
+            group[j] = int(number[group[j] % STAYS - 1])
 
 
 @inner_kernel
