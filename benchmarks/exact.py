@@ -26,6 +26,7 @@ BOUNDS = {
     "order statistic of flips": "flips_closed",
     "graph of pairs": "joint_closed",
     "groups": "group_closed",
+    "groups and blocks": "block_closed",
 }
 
 
@@ -55,6 +56,8 @@ def closed(extras: Mapping[str, Any]) -> Row:
     count = {column: extras.get(column, "") for column in BOUNDS.values()}
     if extras.get("flips_closed"):  # the graph is tried where flips alone do not suffice
         count["flips_closed"] -= count["joint_closed"]
+    if extras.get("block_closed"):  # a block is made of groups
+        count["group_closed"] -= count["block_closed"]
     return count
 
 

@@ -15,15 +15,15 @@ def test_datasets_weigh_the_same_and_the_gap_is_of_the_others():
 
 
 def test_closed_nodes_are_shares_of_each_instance():
-    some = dict(zip(exact.BOUNDS.values(), ["1", "1", "0", "2"], strict=True))
-    others = dict(zip(exact.BOUNDS.values(), ["0", "0", "0", "90"], strict=True))
+    some = dict(zip(exact.BOUNDS.values(), ["1", "1", "0", "1", "1"], strict=True))
+    others = dict(zip(exact.BOUNDS.values(), ["0", "0", "0", "45", "45"], strict=True))
     rows = [row("a", 100, "optimal", **some), row("b", 100, "optimal", **others), row("c", 100, "optimal")]
-    assert exact.bounds_table(rows).splitlines()[-1] == "| N ≤ 500 | 2 | 12% | 12% | 0% | 75% |"
+    assert exact.bounds_table(rows).splitlines()[-1] == "| N ≤ 500 | 2 | 12% | 12% | 0% | 38% | 38% |"
 
 
-def test_what_the_graph_closed_is_not_counted_twice():
-    extras = {"svm_closed": 3, "flips_closed": 9, "joint_closed": 4, "group_closed": 2}
-    assert list(exact.closed(extras).values()) == [3, 5, 4, 2]
+def test_what_the_graph_or_a_block_closed_is_not_counted_twice():
+    extras = {"svm_closed": 3, "flips_closed": 9, "joint_closed": 4, "group_closed": 5, "block_closed": 3}
+    assert list(exact.closed(extras).values()) == [3, 5, 4, 2, 3]
     assert set(exact.closed({}).values()) == {""}
 
 
