@@ -1,9 +1,9 @@
 """Compile the engine while the package is built for this machine, so that nobody waits for that later.
 
-A wheel holds the compiled code beside the modules, where numba looks for it. Numba takes it only on the same
-kind of processor, and we only with the same version of numba and the same sources; elsewhere the first call
-compiles, as it does in an editable installation. Without hooks (``HATCH_BUILD_NO_HOOKS=true``) the wheel is
-one for all machines.
+A wheel holds the compiled code beside the modules, where numba looks for it; in an editable installation it
+lies beside the sources, until one of them changes. Numba takes it only on the same kind of processor, and we
+only with the same version of numba and the same sources; elsewhere the first call compiles. Without hooks
+(``HATCH_BUILD_NO_HOOKS=true``) nothing is compiled, and a wheel is one for all machines.
 """
 
 from __future__ import annotations
@@ -20,22 +20,29 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CompilingHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds the compiled code to a wheel."""
+    """Adds the compiled code to a wheel, or puts it beside the sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile in a copy of the sources, and put what comes out into the wheel."""
+        """Compile in the sources or, for a wheel, in a copy of them, and put what comes out into it."""
+        sources = Path(self.root).resolve() / "src" / "cs3vm"
+        if version == "editable":
+            self._compiled(sources)
         if version != "standard":
             return
         self._place = TemporaryDirectory()
-        package = Path(self._place.name) / "cs3vm"
-        copytree(Path(self.root) / "src" / "cs3vm", package)
+        package = Path(self._place.name).resolve() / "cs3vm"
+        copytree(sources, package)
+        files = self._compiled(package)
+        if files:
+            build_data["force_include"] |= {str(path): f"cs3vm/{path.relative_to(package)}" for path in files}
+            build_data["pure_python"], build_data["infer_tag"] = False, True
+
+    def _compiled(self, package: Path) -> list[Path]:
         try:
-            files = compiled(package)
+            return compiled(package)
         except (OSError, subprocess.CalledProcessError) as error:
             self.app.display_warning(f"not compiled now, but at the first call: {error}")
-            return
-        build_data["force_include"] |= {str(path): f"cs3vm/{path.relative_to(package)}" for path in files}
-        build_data["pure_python"], build_data["infer_tag"] = False, True
+            return []
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the copy."""
@@ -44,8 +51,7 @@ class CompilingHook(BuildHookInterface):  # type: ignore[type-arg]
 
 
 def compiled(package: Path) -> list[Path]:
-    """Compile all kernels of a copy of the package; return the files in it that hold the code."""
-    package = package.resolve()
+    """Compile all kernels of a package there; return the files in it that hold the code."""
     path = os.pathsep.join(filter(None, [str(package.parent), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path}
     environment.pop("NUMBA_CACHE_DIR", None)  # the code has to lie beside the modules

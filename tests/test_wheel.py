@@ -1,7 +1,8 @@
-"""A wheel that is built on this machine brings the compiled engine along."""
+"""Installing compiles: a wheel brings compiled code along, else it lies beside the sources."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -51,3 +52,18 @@ def test_what_is_compiled_is_all_that_comes_along(wheel):
     assert sources <= set(names)
     others = {Path(name).suffix for name in set(names) - sources if "__pycache__" in name}
     assert others == {".nbi", ".nbc"}
+
+
+def test_an_editable_installation_is_compiled_where_the_sources_are(monkeypatch):
+    pytest.importorskip("hatchling")
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    places = []
+    monkeypatch.setattr(module, "compiled", lambda package: places.append(package) or [])
+    hook = module.CompilingHook(str(ROOT), {}, None, None, "", "wheel")
+    data = {"force_include": {}}
+    hook.initialize("editable", data)
+    hook.finalize("editable", data, "")
+    assert places == [ROOT / "src" / "cs3vm"]
+    assert data == {"force_include": {}}  # the wheel of an editable installation only points there

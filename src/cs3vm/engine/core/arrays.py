@@ -71,7 +71,8 @@ class State(NamedTuple):
 WORK, WORK_LIMIT, FLIP_LIMIT, PUSHES, PIVOTS, FLIPS, GROUP_TESTS, GROUP_CLOSED, GROUP_RAISED = range(9)
 # Nodes that were closed by the value of the relaxation, and by flips: the order statistic or the graph.
 SVM_CLOSED, FLIPS_CLOSED = 9, 10
-# Blocks that were looked into, the solves for that, and the rows of which they showed that they stay.
+# Blocks that were looked into, the solves for that, the rows of which they showed that they stay, and the
+# nodes that were closed right there; later ones, by blocks of their ancestors, count as closed by groups.
 BLOCK_TESTS, BLOCK_SOLVES, BLOCK_STAYS, BLOCK_CLOSED = range(11, 15)
 
 
@@ -161,7 +162,7 @@ class NodeArrays(NamedTuple):
     new: IntArray  #: rows whose side was set since the planes were last checked
     flips: Flips
     listed: Candidates
-    group: IntArray  #: number of the row's group, or 0; :mod:`..exact.blocks` adds how many of it stay
+    group: IntArray  #: number of the row's group, or 0; where more than one of it stay, see ``STAYS``
     mark: IntArray  #: the same at a lower level
     block: IntArray  #: room for one block
     out: FloatArray  #: see above

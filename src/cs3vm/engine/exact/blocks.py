@@ -1,10 +1,11 @@
-"""The block bound: of the rows of several groups more stay than one of each.
+"""The block bound: of the rows of several groups more may have to stay than one of each.
 
-At most T of the rows of a block flip in a point whose SVM value is below a level. That number is found
-exactly, by hitting sets. A *conflict* is a set of rows that costs at least the level when all of it is forced
-over, so one of its rows stays where it is: the rows that stay hit all conflicts that are known, at first the
-groups. Take the fewest rows that do, and force the others over: if that costs less than the level, so many
-flip; else the rows with a multiplier are another conflict. Where no r rows hit all conflicts, more stay.
+At most T of the rows of a block flip in a point whose SVM value is below a level. That number is found by
+hitting sets, and exactly unless less is enough or there are too many conflicts. A *conflict* is a set of rows
+that costs at least the level when all of it is forced over, so one of its rows stays where it is: the rows
+that stay hit all conflicts that are known, at first the groups. Take the fewest rows that do, and force the
+others over: if that costs less than the level, so many flip; else the rows with a multiplier are another
+conflict. Where no r rows hit all conflicts, more stay.
 
 A block is a group of which several rows stay, see :mod:`.groups`; like a group it holds in all descendants.
 """
@@ -31,7 +32,7 @@ from ..core.arrays import (
 from ..jit import ZERO, inner_kernel, integer, kernel, spliced
 from .bounds import safe_bound
 
-#: A group's number plus this for each row but the first that stays.
+#: A group's number plus this for each row but the first that stays; there are fewer groups than this.
 STAYS = integer(2**20)
 _MAX_PIVOTS = integer(400)
 _MOST_GROUPS, _MOST_ROWS, _MOST_CONFLICTS = 3, 16, 64  # of a block
@@ -57,10 +58,11 @@ def unite_groups(
     last = _list_members(group, node.side, first, following)
     g = ZERO + 1
     while g <= last and weight <= wanted:
-        g, number, n_rows, n_groups, each = _next_block(block, first, following, node.sums.row, g, last)
+        g, n_rows, n_groups = _next_block(block, first, following, node.sums.row, g, last)
         if n_groups < 2:
             continue
         tmp.counter[BLOCK_TESTS] += 1
+        number, each = group[block[ROWS]], node.sums.row[block[ROWS]]
         stay, n = n_groups, n_groups
         while n < _MOST_CONFLICTS and stay < n_rows and weight <= wanted:
             chosen = hitting_set(block, n, stay)
@@ -96,13 +98,13 @@ def unite_groups(
 @inner_kernel
 def _next_block(
     block: IntArray, first: IntArray, following: IntArray, weights: FloatArray, g: int, last: int
-) -> tuple[int, int, int, int, float]:
+) -> tuple[int, int, int]:
     """Make a block of the next few groups from number g on of which one row stays.
 
-    Return the number after them, that of the first, how many rows and groups there are, and what each row
-    weighs. Rows of unequal weight make no block: the lightest would count for all.
+    Return the number after them, and how many rows and groups there are. Rows of unequal weight make no
+    block: the lightest would count for all.
     """
-    number, n_rows, n_groups, each = 0, 0, 0, 0.0
+    n_rows, n_groups, each = 0, 0, 0.0
     while g <= last and n_groups < _MOST_GROUPS:
         size, alike, j = 0, True, first[g]
         while j >= 0:
@@ -112,7 +114,6 @@ def _next_block(
         if n_groups > 0 and (n_rows + size > _MOST_ROWS or not alike):
             break
         if alike and 1 < size <= _MOST_ROWS:
-            number = g if n_groups == 0 else number
             block[CONFLICTS + n_groups], j = 0, first[g]
             while j >= 0:
                 block[ROWS + n_rows] = j
@@ -120,7 +121,7 @@ def _next_block(
                 n_rows, j = n_rows + 1, following[j]
             n_groups += 1
         g += 1
-    return g, number, n_rows, n_groups, each
+    return g, n_rows, n_groups
 
 
 @inner_kernel

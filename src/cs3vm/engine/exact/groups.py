@@ -5,7 +5,8 @@ where it is. So disjoint groups mean as many rows that stay, and what these weig
 count leaves is miscount, at C₂ each. Points with a value below L but not below L' = cutoff - C₂·miscount are
 thus no better than the cutoff; below L' groups are smaller, hence there are more of them, and so on down to
 the relaxed value. The order statistic is the case of groups of one row. A group of a node is one in all its
-descendants.
+descendants. Of some groups several rows stay (:mod:`.blocks`): their number says how many, and each row that
+is held where it is leaves one fewer.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _LARGE = 1.4  # at a lower level, groups larger than this multiple of the averag
 _PROMISING = 0.8  # all groups are formed anew where their usual size, so much reduced, would suffice
 _FEW_DIMENSIONS = 10
 _NO_LIMIT, _RAISE_WORK = integer(2**62), integer(10**9)  # of raising the bound of the root
-_REACH = 0.05  # groups are united where so much more weight that stays would close the node,
+_REACH = 0.05  # groups are united where so much more weight that stays would suffice at a level,
 _PAYS, _RECENT = 0.12, 0.005  # and of the last few hundred nodes groups have closed such a share
 _MOST = 3000  # with more rows that may flip, one test takes seconds
 
@@ -81,7 +82,8 @@ def tighten_by_groups(
             available += sums.row[j]
             n_available += node.first[j] == j
     enough = available >= 2.0 * room  # every group has two rows at least
-    if n_available > _MOST or not (enough or raises > 0):
+    too_many = n_available > _MOST or node.side.shape[0] >= STAYS
+    if too_many or not (enough or raises > 0):
         return
     tmp.counter[GROUP_TESTS] += enough
     low, high, target = node.out[BOUND], lim.cutoff, lim.cutoff
